@@ -21,6 +21,7 @@ from onetool.http.connections import count_open_files_allowed
 from onetool.http.server import Site, find_address, serve_http
 from onetool.people.people import build_people
 from onetool.replicas.draining import Draining
+from onetool.replicas.vitals import Vitals
 from onetool.telemetry_setup import build_telemetry, sending_telemetry
 from ot.clients.front import KnownClients
 from ot.clients.person import Person
@@ -55,13 +56,16 @@ def serve_listener(
 
         sealer = FollowedKeys(loaded.config, state_folder(loaded.machine_home))
         sealer()  # a mistake in the keys ends the server now
-        return open_replicas(link, sealer, address=address, draining=draining)
+        return open_replicas(link, sealer, address=address, draining=draining, vitals=vitals_of(link))
 
+    def vitals_of(link: PostgresLink | None) -> Vitals:
+        return Vitals(telemetry, draining, state_folder(loaded.machine_home), link)
+
+    telemetry = build_telemetry(loaded, os.environ, counted=True)
     address, hosts = find_address(listener)
     draining = Draining()
 
     async def serve() -> None:
-        telemetry = build_telemetry(loaded, os.environ, counted=True)
         over = "unix" if listener.family == socket.AF_UNIX else "http"
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(open_backend(loaded.config.store))
@@ -70,6 +74,7 @@ def serve_listener(
             # One of several replicas, if there is a database that they can share.
             among: AbstractAsyncContextManager[Replicas | None] = store.pick(nullcontext, open_on)
             replicas = await stack.enter_async_context(among)
+            vitals = vitals_of(None) if replicas is None else replicas.vitals
             backing = SharedBackend(store, None if replicas is None else replicas.detached)
             people = build_people(loaded, store)
             look = loaded.config.offer.look
@@ -84,6 +89,7 @@ def serve_listener(
                 opening = open_late_app(open_app, loaded.mistakes, clients, look=look)
             apps = await stack.enter_async_context(opening)
             apps.want()
+            vitals.all_open = apps.all_open
             if dashboard is not None and use_link is not None:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 tasks.start_soon(use_link, await dashboard.make_link())

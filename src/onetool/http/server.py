@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Mount, Router
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_core.line_pipes import MAX_LINE
 from mcp_official import wait_for_signal
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from onetool.replicas.replicas import Replicas
 
 _PAUSE = 1.0  # seconds
+_TURNED_AWAY = (401, 503)
 _MOST = 100  # kinds of lines to remember
 # asyncio tells of connections that it cannot accept, uvicorn of requests that are none.
 _LOGGERS = (LOGGER.name, "asyncio", "uvicorn.error")
@@ -226,18 +227,30 @@ def build_routes(site: Site) -> list[BaseRoute]:
 class BesideMcp:
     """Answers what its routes are for, before any gate; every other request is for MCP."""
 
-    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], hosts: set[str]) -> None:
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], hosts: set[str], meters: Meters | None) -> None:
+        self._meters = meters
         self._app = app
         self._router = Router(routes, default=app, redirect_slashes=False)
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._meters is not None and scope["path"] not in ANY_HOST:
+            send = self._counting(send, self._meters)
         if scope["type"] != "http" or scope["path"] == PATH:
             await self._app(scope, receive, send)
         elif scope["path"] in ANY_HOST or Headers(scope=scope).get("host") in self._hosts:
             await self._router(scope, receive, send)
         else:
             await PlainTextResponse("This server is not known by that name\n", 421)(scope, receive, send)
+
+    @staticmethod
+    def _counting(send: Send, meters: Meters) -> Send:
+        async def count(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] in _TURNED_AWAY:
+                meters.turned_away.add(str(message["status"]))
+            await send(message)
+
+        return count
 
 
 def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None, bounds: connections.Bounds) -> ASGIApp:
@@ -264,4 +277,4 @@ def _build_web_app(site: Site, offer: Offer, hosts: set[str], token: str | None,
         gate = connections.CrowdGate(gate)
     elif token is not None:
         gate = BearerGate(gate, token)
-    return BesideMcp(gate, build_routes(site), hosts)
+    return BesideMcp(gate, build_routes(site), hosts, site.telemetry.meters)

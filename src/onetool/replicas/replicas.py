@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from onetool.people.person_of import person_of
 from onetool.replicas import channels
 from onetool.replicas.detached_runs import LOOK, QUESTIONS, SETTLE, STOP, WAIT, DetachedElsewhere, DetachedHere, RunsOf
 from onetool.replicas.draining import Draining
+from onetool.replicas.vitals import MINUTE, Sample, Vitals
 from ot.clients.caller import Progress
 from ot.run.answer import Answer
 from ot.run.waiting_runs import PATIENCE, LostRunError, RunState, UnknownStateError, Waiting, WaitingRuns
@@ -88,6 +90,7 @@ def _objects(found: Mapping[str, Json]) -> dict[str, JsonObject]:
     return {key: value for key, value in found.items() if isinstance(value, dict)}
 
 
+_SAMPLING = round(MINUTE / BEAT)  # beats
 _LEAVING = 3.0  # seconds
 _TIDYING = 100  # beats
 _PLACE = "request state"
@@ -95,12 +98,22 @@ _PLACE = "request state"
 
 @asynccontextmanager
 async def open_presence(
-    replicas: PostgresReplicas, draining: Draining, status: Callable[[], JsonObject] = dict, *, beat: float = BEAT
+    replicas: PostgresReplicas,
+    draining: Draining,
+    status: Callable[[], JsonObject] = dict,
+    vitals: Vitals | None = None,
+    *,
+    beat: float = BEAT,
 ) -> AsyncIterator[None]:
     async def tell() -> None:
         for count in itertools.count():
             with suppress(OSError):  # the link says so in the log, and is back when the database is
+                began = time.perf_counter()
                 await replicas.beat(draining=draining.begun, status=status())
+                if vitals is not None:
+                    vitals.note_write(time.perf_counter() - began)
+                    if count % _SAMPLING == _SAMPLING - 1:
+                        await replicas.add_sample(*_told(vitals.sample()))
                 if count % _TIDYING == 0:
                     await replicas.forget_old()
             await anyio.sleep(beat)
@@ -114,6 +127,10 @@ async def open_presence(
         finally:
             with anyio.move_on_after(_LEAVING, shield=True), suppress(OSError):
                 await replicas.leave()
+
+
+def _told(sample: Sample) -> tuple[int, JsonObject]:
+    return sample.minute, sample.told()
 
 
 class _Codec:
@@ -133,6 +150,7 @@ class _Codec:
 @dataclass(frozen=True, slots=True)
 class Replicas:
     store: PostgresReplicas
+    vitals: Vitals
     states: RequestStateSecurity
     answers: AnswersElsewhere
     detached: DetachedElsewhere
@@ -152,16 +170,17 @@ async def open_replicas(
     *,
     address: str,
     draining: Draining,
-    status: Callable[[], JsonObject] = dict,
+    vitals: Vitals,
 ) -> AsyncIterator[Replicas]:
     def tell() -> JsonObject:
-        return {**status(), "seal_keys": [*sealer().ids]}
+        return {**vitals.status(), "seal_keys": [*sealer().ids]}
 
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, channels.Serve] = {}
-    async with open_presence(store, draining, tell), channels.open_talks(store, served) as talks:
+    async with open_presence(store, draining, tell, vitals), channels.open_talks(store, served) as talks:
         # A state is opened in whichever replica, and is as old as a run may wait.
         states = RequestStateSecurity(
             codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal
         )
-        yield Replicas(store, states, AnswersElsewhere(talks, store.lost_in), DetachedElsewhere(store, talks), served)
+        elsewhere = AnswersElsewhere(talks, store.lost_in)
+        yield Replicas(store, vitals, states, elsewhere, DetachedElsewhere(store, talks), served)

@@ -21,6 +21,10 @@ class KernelQuota:
         self._most = most
         self._shares: dict[Hashable, _Share] = {}
 
+    @property
+    def waiting(self) -> int:
+        return sum(share.places.statistics().tasks_waiting for share in list(self._shares.values()))
+
     @asynccontextmanager
     async def take(self, holder: Hashable, most: int = 0) -> AsyncIterator[None]:
         """Take one place of a person's share, which has as many as usual, or `most` where that is more."""

@@ -140,6 +140,15 @@ class KernelSupply:
         """True if a kernel would be handed out without waiting for another run to end."""
         return self._slots.value > 0
 
+    @property
+    def used(self) -> int:
+        return len(self._in_use)
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait for a kernel: for one to be ready, or for another run of anybody or of their person."""
+        return len(self._line.runs) + self._slots.statistics().tasks_waiting + self.shares.waiting
+
     async def lend(self, progress: Progress | None = None) -> Kernel:
         """Hand out a kernel, which must be returned with `take_back`."""
         try:

@@ -161,6 +161,8 @@ class Runner:
             async with limits.run(asked.caller.run_id, attends_runs=asked.attends_runs):
                 return await self._carry_out(asked)
         except (StoreGoneError, LimitReachedError) as error:
+            if isinstance(error, LimitReachedError) and self._executor.telemetry is not None:
+                self._executor.telemetry.refuse(error.key)
             asked.view.outcome = refusal = Failure(error)
             answer = render_answer(refusal, inline_limit=asked.settings.inline_limit, registry=self._registry)
             return answer, error_kind(refusal)

@@ -407,6 +407,10 @@ class Runs:
         """How many go on, with or without their clients."""
         return len(self._live)
 
+    def in_progress(self) -> list[LiveRun]:
+        """Return all that go on, with or without their clients."""
+        return list(self._live.values())
+
     def _detached(self) -> list[LiveRun]:
         return [run for run in self._live.values() if run.detached]
 

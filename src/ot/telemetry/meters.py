@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import NamedTuple
@@ -66,14 +66,39 @@ class Histogram:
         return list(self._series.items())
 
 
+class Counter:
+    """Occurrences by labels; those in `known` are there from the beginning, as zeros."""
+
+    def __init__(self, name: str, words: str, labels: Labels = (), known: Sequence[Labels] = ((),)) -> None:
+        self.name = name
+        self.words = words
+        self.labels = labels
+        self._counts = dict.fromkeys(known, 0)
+
+    def add(self, *labels: str) -> None:
+        """Count one; the labels are in the order of their names."""
+        if labels not in self._counts and len(self._counts) >= MOST_SERIES:
+            labels = (OTHER,) * len(labels)
+        self._counts[labels] = self._counts.get(labels, 0) + 1
+
+    def counts(self) -> list[tuple[Labels, int]]:
+        """Return all of them; may be called on any thread."""
+        return list(self._counts.items())
+
+    @property
+    def total(self) -> int:
+        return sum(count for _, count in self.counts())
+
+
 class Gauge(NamedTuple):
-    """A figure that is looked up when somebody wants to know; `total` if it can only grow."""
+    """A figure that is looked up when somebody wants to know; `total` if it can only grow, `labels` always the same."""
 
     name: str
     unit: str
     words: str
     read: Callable[[], float]
     total: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class Meters:
@@ -90,12 +115,23 @@ class Meters:
         self.model_requests = Histogram(request, "s", "Requests to models", (*of_model, "error.type"))
         of_tokens = (*of_model, "gen_ai.token.type")
         self.model_tokens = Histogram(usage, "{token}", "Tokens of requests to models", of_tokens, TOKENS)
-        self.histograms = self.operations, self.runs, self.calls, self.model_requests, self.model_tokens
+        self.store = Histogram("onetool.store.duration", "s", "Writes to a shared store, one every few seconds", ())
+        self.histograms = (
+            self.operations, self.runs, self.calls, self.model_requests, self.model_tokens, self.store
+        )  # fmt: skip
+        limits = [(limit,) for limit in ("calls_per_minute", "concurrent_runs", "runs_per_minute")]
+        self.refusals = Counter("onetool.limit.refusals", "Runs and calls refused by a limit", ("limit",), limits)
+        statuses = [("401",), ("503",)]
+        self.turned_away = Counter("onetool.http.refusals", "Requests answered 401 or 503", ("status",), statuses)
+        self.takeovers = Counter("onetool.run.takeovers", "Runs taken over from a replica whose lease has ended")
+        self.counters = self.refusals, self.turned_away, self.takeovers
         self.gauges: list[Gauge] = []
 
-    def add_gauge(self, name: str, unit: str, words: str, read: Callable[[], float], *, total: bool = False) -> None:
+    def add_gauge(
+        self, name: str, unit: str, words: str, read: Callable[[], float], *, total: bool = False, **labels: str
+    ) -> None:
         """Offer one more figure; `read` may be called on any thread."""
-        self.gauges.append(Gauge(name, unit, words, read, total=total))
+        self.gauges.append(Gauge(name, unit, words, read, total, (*labels.items(),)))
 
 
 def add_process_figures(meters: Meters) -> None:
@@ -121,6 +157,7 @@ def add_process_figures(meters: Meters) -> None:
 def render_prometheus(meters: Meters) -> str:
     """Write every figure in the text format of Prometheus, each with its words and its type."""
     lines = [line for histogram in meters.histograms for line in _histogram(histogram)]
+    lines += [line for counter in meters.counters for line in _counter(counter)]
     lines += [line for gauge in meters.gauges for line in _gauge(gauge)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -130,7 +167,7 @@ def _histogram(histogram: Histogram) -> Iterator[str]:
     yield from _heading(name, histogram.words, "histogram")
     for labels, series in histogram.series():
         counts = list(series.counts)
-        pairs = [f'{_plain(key)}="{_escape(value)}"' for key, value in zip(histogram.labels, labels, strict=True)]
+        pairs = _pairs(zip(histogram.labels, labels, strict=True))
         bounds = [*(f"{bound:g}" for bound in histogram.bounds), "+Inf"]
         for bound, count in zip(bounds, accumulate(counts), strict=True):
             within = _braces([*pairs, f'le="{bound}"'])
@@ -139,9 +176,17 @@ def _histogram(histogram: Histogram) -> Iterator[str]:
         yield f"{name}_count{_braces(pairs)} {sum(counts)}"
 
 
+def _counter(counter: Counter) -> Iterator[str]:
+    name = f"{_plain(counter.name)}_total"
+    yield from _heading(name, counter.words, "counter")
+    for labels, count in counter.counts():
+        yield f"{name}{_braces(_pairs(zip(counter.labels, labels, strict=True)))} {count}"
+
+
 def _gauge(gauge: Gauge) -> Iterator[str]:
     name = _name(gauge.name, gauge.unit) + ("_total" if gauge.total else "")
     yield from _heading(name, gauge.words, "counter" if gauge.total else "gauge")
+    name += _braces(_pairs(gauge.labels))
     yield f"{name} {gauge.read():g}" if gauge.unit != "By" else f"{name} {int(gauge.read())}"
 
 
@@ -158,8 +203,12 @@ def _plain(name: str) -> str:
     return _ODD.sub("_", name)
 
 
+def _pairs(labels: Iterable[tuple[str, str]]) -> list[str]:
+    return [f'{_plain(key)}="{_escape(value)}"' for key, value in labels]
+
+
 def _braces(pairs: Sequence[str]) -> str:
-    return "{" + ",".join(pairs) + "}"
+    return "{" + ",".join(pairs) + "}" if pairs else ""
 
 
 def _escape(value: str) -> str:

@@ -178,6 +178,7 @@ def collect(meters: Meters, resource: Resource) -> sdk.MetricsData:
     """Put all figures into the form that is sent."""
     now = time.time_ns()
     metrics = [_histogram(each, meters.began, now) for each in meters.histograms]
+    metrics += [_counter(each, meters.began, now) for each in meters.counters]
     metrics += [_gauge(each, meters.began, now) for each in meters.gauges]
     scope = sdk.ScopeMetrics(InstrumentationScope(SCOPE, VERSION), metrics, "")
     return sdk.MetricsData([sdk.ResourceMetrics(resource, [scope], "")])
@@ -203,7 +204,17 @@ def _histogram(histogram: own.Histogram, began: int, now: int) -> sdk.Metric:
     return sdk.Metric(histogram.name, histogram.words, histogram.unit, data)
 
 
+def _counter(counter: own.Counter, began: int, now: int) -> sdk.Metric:
+    points = [
+        sdk.NumberDataPoint(dict(zip(counter.labels, labels, strict=True)), began, now, count)
+        for labels, count in counter.counts()
+    ]
+    data = sdk.Sum(points, sdk.AggregationTemporality.CUMULATIVE, is_monotonic=True)
+    return sdk.Metric(counter.name, counter.words, "", data)
+
+
 def _gauge(gauge: own.Gauge, began: int, now: int) -> sdk.Metric:
-    points, growing = [sdk.NumberDataPoint({}, began, now, gauge.read())], sdk.AggregationTemporality.CUMULATIVE
+    points = [sdk.NumberDataPoint(dict(gauge.labels), began, now, gauge.read())]
+    growing = sdk.AggregationTemporality.CUMULATIVE
     data = sdk.Sum(points, growing, is_monotonic=True) if gauge.total else sdk.Gauge(points)
     return sdk.Metric(gauge.name, gauge.words, gauge.unit, data)

@@ -19,6 +19,7 @@ import ot.errors
 from ot.telemetry.meters import OTHER, Meters
 
 CANCELLED = "CancelledError"
+CALL_LIMIT = ot.errors.CallLimitError.__name__
 _USAGE = "input_tokens", "output_tokens", "cache_read.input_tokens", "cache_creation.input_tokens"
 _LONGEST = 100  # characters of the name of an error's type, which may be anybody's word
 
@@ -69,11 +70,18 @@ class Telemetry:
     def end_call(self, traced: Traced | None, tool: str, effect: str, error: str, seconds: float) -> None:
         """End a call; `error` is the type of what went wrong."""
         if self.meters is not None:
+            if error == CALL_LIMIT:
+                self.refuse("calls_per_minute")
             self.meters.calls.record(seconds, (tool.partition(".")[0], effect, _label(error)))
         if traced is not None:
             if self.tracer is not None:
                 _end(traced.span, error)
             traced.leave()
+
+    def refuse(self, limit: str) -> None:
+        """Note that a limit, such as `limits.runs_per_minute`, has refused a run or a call."""
+        if self.meters is not None:
+            self.meters.refusals.add(limit.removeprefix("limits."))
 
     def model(self, provider: str, model: str, tokens: tuple[int, int, int, int], seconds: float, error: str) -> None:
         """Note a request to a model that has ended.

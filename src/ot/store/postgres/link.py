@@ -138,6 +138,12 @@ class PostgresLink:
         if self.problem:
             raise StoreUnavailableError(self.problem)
 
+    @property
+    def connections(self) -> tuple[int, int]:
+        """How many connections there are, and how many of them are in use."""
+        pool = self._pool
+        return (0, 0) if pool is None else (pool.get_size(), pool.get_size() - pool.get_idle_size())
+
     def close(self) -> None:
         """Let go of all connections; blocking."""
         with self._starting:

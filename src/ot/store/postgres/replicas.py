@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import suppress
 
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from ot.store.owner import StoreUnavailableError
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
@@ -25,6 +25,7 @@ _FORGETTING = (
     "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
     "DELETE FROM client_memories WHERE seen < now() - interval '1 hour'",
     "DELETE FROM writers WHERE until < now() - interval '1 day'",
+    "DELETE FROM replica_samples WHERE minute < extract(epoch FROM now()) / 60 - 25 * 60",
 )
 _TAKE_MAIL = "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body"
 _LOST_IN = """
@@ -66,6 +67,17 @@ class PostgresReplicas:
             " ON CONFLICT (id) DO UPDATE SET seen = now(), draining = excluded.draining, status = excluded.status"
         )
         await self._link.fetch(statement, *self.this, draining, json.dumps(status or {}))
+
+    async def add_sample(self, minute: int, sample: JsonObject) -> None:
+        """Keep what a minute brought to this replica."""
+        statement = "INSERT INTO replica_samples VALUES ($1, $2, $3) ON CONFLICT (minute, replica) DO NOTHING"
+        await self._link.fetch(statement, self.this.name, minute, json.dumps(sample))
+
+    async def samples(self, since: int) -> list[tuple[str, int, JsonObject]]:
+        """Return what each minute since then brought to each replica."""
+        statement = "SELECT replica, minute, sample FROM replica_samples WHERE minute >= $1 ORDER BY minute, replica"
+        rows = await self._link.fetch(statement, since)
+        return [(row["replica"], row["minute"], json.loads(row["sample"])) for row in rows]
 
     async def forget_old(self) -> None:
         """Remove what is left of replicas that have been gone for long."""
