@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_core.distribution import VERSION
 from onetool.cli.printing import complain
 from onetool.cli.served import Endpoint, open_engine
 from onetool.dashboard.late import LateDashboard
@@ -21,6 +22,7 @@ from onetool.http.connections import count_open_files_allowed
 from onetool.http.server import Site, find_address, serve_http
 from onetool.people.people import build_people
 from onetool.replicas.draining import Draining
+from onetool.replicas.team_state import TeamState
 from onetool.replicas.vitals import Vitals
 from onetool.telemetry_setup import build_telemetry, sending_telemetry
 from ot.clients.front import KnownClients
@@ -31,6 +33,8 @@ from ot.config.seal_keys import FollowedKeys
 from ot.kernel.zygote_process import ZygoteProcess
 from ot.parts.shared_parts import SharedBackend
 from ot.store.opening import open_backend
+from ot.store.replicas import name_replica
+from ot.tasks.owned_tasks import open_background_tasks
 from ot.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -90,10 +94,13 @@ def serve_listener(
             apps = await stack.enter_async_context(opening)
             apps.want()
             vitals.all_open = apps.all_open
+            tasks = await stack.enter_async_context(open_background_tasks())
             if dashboard is not None and use_link is not None:
-                tasks = await stack.enter_async_context(anyio.create_task_group())
                 tasks.start_soon(use_link, await dashboard.make_link())
-            pages = None if dashboard is None else dashboard.before(apps)
+            team = TeamState(vitals, name_replica(address, version=VERSION, link="").name, replicas)
+            if replicas is None:
+                tasks.start_soon(vitals.keep_samples)
+            pages = None if dashboard is None else dashboard.before(apps, team)
             site = Site(apps, telemetry, people, replicas, draining, pages)
             await serve_http(site, listener, settings=loaded.config.http, token=token, ready=tell)
 

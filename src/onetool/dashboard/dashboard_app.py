@@ -17,6 +17,7 @@ from onetool.dashboard.views import VIEWS
 from onetool.dashboard.visit import RefusedFormError, View, Visit, Visitor
 from onetool.front.late_app import ServedApps
 from onetool.http.connections import refuse_if_crowded
+from onetool.replicas.team_state import TeamState
 from ot.config.team import AuthSettings
 from ot.errors import CallError, UnknownResultError, UnknownRunError
 from ot.execution.invocation import call_error_from
@@ -36,6 +37,7 @@ class DashboardApp:
         tickets: Tickets,
         apps: ServedApps,
         auth: AuthSettings,
+        team: TeamState,
         openid: OpenIdLogin | None = None,
     ) -> None:
         self._openid = openid
@@ -43,6 +45,7 @@ class DashboardApp:
         self._address = address
         self._logins = Logins(tickets, address, seconds=SESSION_SECONDS if openid is None else LONGEST)
         self._apps = apps
+        self._team = team
         self._admins = frozenset(auth.admins)
         self._pages = Pages()
         self._routes = [Route(path, view, methods=[method]) for method, path, view in VIEWS]  # to match paths only
@@ -78,7 +81,8 @@ class DashboardApp:
         person = session.person
         async with self._apps.use(person) as app:
             visitor = Visitor(person, bool(self._admins & person.groups), session.name, app)
-            return await self._show(Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open))
+            visit = Visit(request, visitor, self._pages, self._address.origins, self._apps.all_open, self._team)
+            return await self._show(visit)
 
     async def _renew(self, session: Session, request: Request) -> Response | None:
         """Have the issuer confirm a person and their groups again when they open a page; None if that is not due."""

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.dashboard.tickets import Kind, MemoryTickets, SealedTickets, Tickets, address_of, describe_person
 from onetool.front.late_app import ServedApps
+from onetool.replicas.team_state import TeamState
 from ot.clients.person import LOCAL_PERSON
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -46,26 +47,26 @@ class LateDashboard:
         ticket = await self._tickets.issue(Kind.LINK, describe_person(LOCAL_PERSON), seconds=LINK_SECONDS)
         return f"{self._address.url}/login?ticket={ticket}"
 
-    def before(self, apps: ServedApps) -> ASGIApp:
+    def before(self, apps: ServedApps, team: TeamState) -> ASGIApp:
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            door = self._door or await self._load(apps)
+            door = self._door or await self._load(apps, team)
             await door(scope, receive, send)
 
         return answer
 
-    async def _load(self, apps: ServedApps) -> DashboardApp:
+    async def _load(self, apps: ServedApps, team: TeamState) -> DashboardApp:
         async with self._turn:
             if self._door is None:
-                self._door = await anyio.to_thread.run_sync(self._build, apps)
+                self._door = await anyio.to_thread.run_sync(self._build, apps, team)
             return self._door
 
-    def _build(self, apps: ServedApps) -> DashboardApp:
+    def _build(self, apps: ServedApps, team: TeamState) -> DashboardApp:
         from onetool.dashboard.dashboard_app import DashboardApp  # noqa: PLC0415 - the reason for this file
 
         if self._auth.issuer is None:
-            return DashboardApp(self._address, self._tickets, apps, self._auth)
+            return DashboardApp(self._address, self._tickets, apps, self._auth, team)
         from onetool.dashboard.openid import OpenIdLogin  # noqa: PLC0415 - only with an issuer
 
         state = state_folder(self._loaded.machine_home)
         tickets = SealedTickets(FollowedKeys(self._loaded.config, state), self._backend.build_ended_sessions(state))
-        return DashboardApp(self._address, tickets, apps, self._auth, OpenIdLogin(self._auth, self._address))
+        return DashboardApp(self._address, tickets, apps, self._auth, team, OpenIdLogin(self._auth, self._address))

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from onetool.console.caller import make_caller
 from onetool.dashboard.pages import HEADERS, Pages
+from onetool.replicas.team_state import TeamState
 from ot.app import App
 from ot.clients.caller import Caller
 from ot.clients.person import LOCAL, Person
@@ -35,7 +36,7 @@ SECTIONS = (
     ("/rules", "Rules"),
 )
 FOR_MANY = (("/settings", "Settings"),)
-FOR_ADMINS = (("/people", "People"),)
+FOR_ADMINS = (("/people", "People"), ("/replicas", "Replicas"))
 
 DONE = {
     "answered": "The run goes on with your answer.",
@@ -92,7 +93,8 @@ class Visit:
     who: Visitor
     pages: Pages
     origins: frozenset[str]
-    everybody: Callable[[], Sequence[tuple[str, App]]]  # the open engines of all people, for administrators
+    everybody: Callable[[], Sequence[tuple[str, App]]]  # the engines that are open here, for administrators
+    team: TeamState  # what all replicas tell, for administrators
 
     @property
     def query(self) -> dict[str, str]:
@@ -125,6 +127,7 @@ class Visit:
         here = next((place for place, _ in sections if place != "/" and path.startswith(place)), "/")
         return {
             "sections": sections,
+            "replica": self.team.name if self.who.app.own.secrets is not None else "",
             "here": here,
             "form_token": self.who.form_token,
             "person": self.who.person.name or self.who.person.subject,

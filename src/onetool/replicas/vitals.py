@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import anyio
+
 import ot_system
 from mcp_core.distribution import VERSION
 from mcp_core.json_types import Json, JsonObject
@@ -67,6 +69,7 @@ class Vitals:
     ) -> None:
         self.all_open: Callable[[], Sequence[tuple[str, App]]] = list  # the open engines, each with its principal
         self.samples: deque[Sample] = deque(maxlen=_DAY)  # of this process, the oldest first
+        self.began = time.time()
         self._telemetry = telemetry
         self._draining = draining
         self._folder = folder
@@ -75,6 +78,16 @@ class Vitals:
         self._before = ([0] * (len(SECONDS) + 1), 0, 0)
         if telemetry.meters is not None:
             self._offer(telemetry.meters)
+
+    @property
+    def drains(self) -> bool:
+        return self._draining.begun
+
+    async def keep_samples(self) -> None:
+        """Take a sample a minute, for a server that tells no others; until cancelled."""
+        while True:
+            await anyio.sleep(MINUTE)
+            self.sample()
 
     def note_write(self, seconds: float) -> None:
         """Note how long a write to the shared store has taken."""
@@ -85,7 +98,8 @@ class Vitals:
     def status(self) -> JsonObject:
         """Say how this server is."""
         used, waiting = self._kernels()
-        found: JsonObject = {"used": used, "waiting": waiting, "engines": self._engines(), "runs": self._runs()}
+        people: list[Json] = [{"principal": who, "runs": app.runs.count} for who, app in self.all_open()]
+        found: JsonObject = {"used": used, "waiting": waiting, "people": people, "runs": self._runs()}
         store_ms = round(self._latency * 1000, 1)
         return {**found, "store_ms": store_ms, "disk_free": self._disk_free(), "memory": _memory()}
 
@@ -117,7 +131,7 @@ class Vitals:
             ("kernel.used", "", "Kernels in use", lambda: self._kernels()[0]),
             ("kernel.waiting", "", "Runs that wait for a kernel", lambda: self._kernels()[1]),
             ("engine.open", "", "People whose engine is open", self._engines),
-            ("draining", "", "1 once this server is about to end", lambda: self._draining.begun),
+            ("draining", "", "1 once this server is about to end", lambda: self.drains),
             ("disk.free", "By", "Free space in the state folder", self._disk_free),
         ):
             meters.add_gauge(f"onetool.{name}", unit, words, read)

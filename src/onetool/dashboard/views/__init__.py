@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onetool.dashboard.views import audit, live, questions, rehearsal, servers, settings, statistics, undo
+from onetool.dashboard.views import audit, live, questions, rehearsal, replicas, servers, settings, statistics, undo
 from onetool.dashboard.visit import View
 from ot.proxy.plan import CALLBACK
 
@@ -34,6 +34,8 @@ VIEWS: tuple[tuple[str, str, View], ...] = (
     ("POST", "/settings/secrets", settings.put_secret),
     ("POST", "/settings/secrets/remove", settings.remove_secret),
     ("GET", "/people", statistics.list_people),
+    ("GET", "/replicas", replicas.show_replicas),
+    ("POST", "/replicas/runs/{run}/stop", replicas.stop_anybodys_run),
     ("GET", "/people/statistics", statistics.show_team_statistics),
     ("GET", "/people/audit", audit.show_team_audit),
 )

@@ -47,16 +47,32 @@ async def list_people(visit: Visit) -> Response:
     if not visit.who.admin:
         return visit.show_no_page()
     people, holders = [], dict[tuple[str, str], list[tuple[str, _Part]]]()
+    elsewhere = await _find_elsewhere(visit)
     for principal, app in visit.everybody():
         name, clean = word_principal(principal), app.executor.redactor.text
         parts = [_Part("server", each.name, each.state, clean(each.error)) for each in app.servers.status()]
         workers = app.workers.status()
         parts += [_Part("extension", each.pack, each.state, clean(each.last_error or "")) for each in workers]
-        people.append((name, app.runs.count, parts))
+        runs, places = elsewhere.pop(principal, (0, []))
+        people.append((name, app.runs.count + runs, parts, [visit.team.name, *places]))
         for part in parts:
             holders.setdefault((part.kind, part.name), []).append((name, part))
+    people += [(word_principal(who), runs, [], places) for who, (runs, places) in sorted(elsewhere.items())]
     ordered = sorted(holders.items(), key=lambda each: each[0])
     return visit.show_live("people.html.j2", "parts/people.html.j2", people=people, holders=ordered)
+
+
+async def _find_elsewhere(visit: Visit) -> dict[str, tuple[int, list[str]]]:
+    """Return whose engines are open at other replicas, with their runs there."""
+    found: dict[str, tuple[int, list[str]]] = {}
+    for replica in await visit.team.seen():
+        told = replica.status.get("people") if replica.alive and replica.name != visit.team.name else None
+        for each in told if isinstance(told, list) else []:
+            match each:
+                case {"principal": str(principal), "runs": int(runs)}:
+                    before, places = found.get(principal, (0, []))
+                    found[principal] = before + runs, [*places, replica.name]
+    return found
 
 
 async def show_team_statistics(visit: Visit) -> Response:
