@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,25 @@ def test_a_log_is_followed_also_into_the_file_that_takes_its_place(tmp_path: Pat
 
     assert [entry["name"] for entry in found] == ["part.first", "part.second", "part.third"]
     assert (found[0]["incident"], found[0]["detail"]) == ("0badcafe", "Traceback")
+
+
+def test_top_shows_a_server_over_http_and_says_when_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / ".onetool").mkdir()
+    nobody = onetool(tmp_path, "top")
+    server = RawServer(tmp_path, "--http", "127.0.0.1:0", preloaded=True)
+    try:
+        server.wait_for_log("serving MCP at")
+        deadline = time.monotonic() + WAIT
+        while not (told := json_of(tmp_path, "top")) and time.monotonic() < deadline:
+            time.sleep(0.05)  # until its engine is open
+        shown = onetool(tmp_path, "top")
+    finally:
+        server.end()
+
+    assert nobody.returncode == 1
+    assert "no server over HTTP is running" in nobody.stderr
+    [[replica]] = [each["replicas"] for each in told]
+    assert replica["alive"] is True
+    assert replica["status"]["disk_free"] > 0
+    assert shown.stdout.splitlines()[1].split()[:2] == [replica["name"], "serving"]
+    assert "spaces" not in shown.stdout

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import AsyncIterator
 from html import unescape
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 import httpx2
 import pytest
@@ -18,7 +20,9 @@ from onetool.replicas.vitals import Sample
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import SeenReplica, name_replica
 from ot.telemetry.meters import SECONDS
-from tests.e2e.raw_server import WAIT
+from tests.demo_pack import give_demo
+from tests.e2e.raw_server import WAIT, environment_of
+from tests.preloaded import run_preloaded
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
 from tests.team.replicas import FIRST, SECOND, Team, open_team
 
@@ -96,6 +100,27 @@ async def test_an_administrator_sees_the_team_at_any_replica_and_stops_a_run_of_
     assert re.search(rf"bob \(onetool\)</strong>.*?at {team.names[SECOND]}</span>", people)
     assert stopped.headers["location"] == "/replicas?done=stopped"
     assert "stopped" in waited
+
+
+async def test_a_person_in_a_terminal_sees_the_same(team: Team, tmp_path: Path) -> None:
+    told = await team.text(f"import time\nprint('{SECRET}')\ntime.sleep(600)", at=FIRST, person="eve")
+    run = told.partition("Run ")[2].split()[0]
+    home = give_demo(tmp_path, json.dumps(team.config))
+
+    def top() -> str:
+        shown = run_preloaded("top", cwd=home, env=environment_of(home))
+        assert shown.returncode == 0, shown.stderr
+        return shown.stdout
+
+    with anyio.fail_after(WAIT):
+        while run not in (shown := await anyio.to_thread.run_sync(top)):
+            await anyio.sleep(0.1)
+    await team.text(f"ot.stop(run={run!r})", at=FIRST, person="eve")
+
+    assert [line.split()[:2] for line in shown.splitlines()[1:3]] == [[name, "serving"] for name in sorted(team.names)]
+    assert "last hour: " in shown
+    assert re.search(rf"{run} +eve \(onetool\) +{team.names[FIRST]} ", shown)
+    assert SECRET not in shown
 
 
 async def test_a_page_names_its_replica_to_everybody(team: Team, openid_provider: OpenIdProvider) -> None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "skills": "list the skills that runs can call, or show one",
     "dashboard": "open the dashboard in a browser: live runs, servers, results, statistics and errors",
     "stats": "show how often tools were called, how that went and what it saved",
+    "top": "show how your servers are at this moment: replicas, kernels, runs in progress and the last hour",
     "runs": "list this project's runs in the journal, or show one",
     "undo": "take back what a run of this project has changed",
     "replay": "run the code of a run again, with every call answered from the journal",

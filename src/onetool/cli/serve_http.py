@@ -74,11 +74,15 @@ def serve_listener(
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(open_backend(loaded.config.store))
             dashboard = None if over == "unix" else LateDashboard(loaded, address, hosts, store)
-            reached = Endpoint(over) if dashboard is None else Endpoint(over, dashboard.make_link, dashboard.url)
             # One of several replicas, if there is a database that they can share.
             among: AbstractAsyncContextManager[Replicas | None] = store.pick(nullcontext, open_on)
             replicas = await stack.enter_async_context(among)
             vitals = vitals_of(None) if replicas is None else replicas.vitals
+            shared = None if replicas is None else replicas.store
+            team = TeamState(name_replica(address, version=VERSION, link="").name, shared, vitals)
+            reached = Endpoint(over, state=team.told)
+            if dashboard is not None:
+                reached = reached._replace(make_link=dashboard.make_link, dashboard=dashboard.url)
             backing = SharedBackend(store, None if replicas is None else replicas.detached)
             people = build_people(loaded, store)
             look = loaded.config.offer.look
@@ -97,7 +101,6 @@ def serve_listener(
             tasks = await stack.enter_async_context(open_background_tasks())
             if dashboard is not None and use_link is not None:
                 tasks.start_soon(use_link, await dashboard.make_link())
-            team = TeamState(vitals, name_replica(address, version=VERSION, link="").name, replicas)
             if replicas is None:
                 tasks.start_soon(vitals.keep_samples)
             pages = None if dashboard is None else dashboard.before(apps, team)
@@ -143,6 +146,6 @@ async def _open_apps(
                 telemetry=telemetry,
                 most=min(MOST, count_open_files_allowed() // FILES_OF_APP),
             ).serve() as apps,
-            open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link),
+            open_control(control_all(apps), team, over=reached.over, make_link=reached.make_link, state=reached.state),
         ):
             yield apps

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcp_core.json_types import Json
 from mcp_core.standard_streams import claim_standard_streams
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import complain, fail
@@ -36,6 +37,7 @@ class Endpoint(NamedTuple):
     over: str
     make_link: Callable[[], Awaitable[str]] | None = None
     dashboard: str = ""
+    state: Callable[[], Awaitable[Json]] | None = None  # of this server and others of its team
 
     def word_answering(self, run: str) -> str:
         """Say how the person of this machine answers a question away from their client."""
@@ -86,7 +88,7 @@ async def open_engine(
                 clients=clients,
                 telemetry=telemetry,
             ) as app,
-            open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link),
+            open_control(control_one(app), loaded, over=reached.over, make_link=reached.make_link, state=reached.state),
         ):
             app.runs.answered = reached.word_answering
             yield app

@@ -72,11 +72,17 @@ def control_all(apps: Apps) -> ControlTarget:
 
 @asynccontextmanager
 async def open_control(
-    target: ControlTarget, loaded: LoadedConfig, *, over: str, make_link: Callable[[], Awaitable[str]] | None = None
+    target: ControlTarget,
+    loaded: LoadedConfig,
+    *,
+    over: str,
+    make_link: Callable[[], Awaitable[str]] | None = None,
+    state: Callable[[], Awaitable[Json]] | None = None,
 ) -> AsyncIterator[None]:
     """Answer this person's commands while this is open; if the socket cannot be created, the log says why.
 
-    `over` says how the server is reached by its clients; `make_link` makes links to its dashboard, if it has one.
+    `over` says how the server is reached by its clients; `make_link` makes links to its dashboard, if it has one;
+    `state` says how its team is.
     """
     with ExitStack() as stack:
         try:
@@ -92,12 +98,17 @@ async def open_control(
             return
         facts: JsonObject = {"pid": os.getpid(), "project": str(loaded.project), "over": over, "since": time.time()}
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_accept, listener, facts, _answers_of(target, loaded, make_link))
+            tasks.start_soon(_accept, listener, facts, _answers_of(target, loaded, make_link, state))
             yield
             tasks.cancel_scope.cancel()
 
 
-def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable[[], Awaitable[str]] | None) -> Answers:
+def _answers_of(
+    target: ControlTarget,
+    loaded: LoadedConfig,
+    make_link: Callable[[], Awaitable[str]] | None,
+    state: Callable[[], Awaitable[Json]] | None,
+) -> Answers:
     async def reload(_: str) -> Json:
         try:
             text, reloaded = await target.reload(), True
@@ -114,6 +125,9 @@ def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable
     async def dashboard(_: str) -> Json:
         return None if make_link is None else await make_link()
 
+    async def top(_: str) -> Json:
+        return None if state is None else await state()
+
     async def questions(_: str) -> Json:
         return [] if target.runs is None else [each.encoded() for each in await target.runs.questions(make_caller())]
 
@@ -125,7 +139,7 @@ def _answers_of(target: ControlTarget, loaded: LoadedConfig, make_link: Callable
                 return None if settled is None else [settled.counts, settled.text]
         return None
 
-    known = {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard}
+    known = {"reload": reload, "servers": servers, "workers": workers, "dashboard": dashboard, "top": top}
     return {**known, QUESTIONS: questions, SETTLE: settle}
 
 

@@ -9,13 +9,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_core.distribution import VERSION
-from mcp_core.json_types import Json
+from mcp_core.json_types import Json, JsonObject
 from onetool.replicas.vitals import MINUTE, Sample, Vitals
 from ot.store.replicas import SeenReplica
 from ot.telemetry.meters import SECONDS
 
 if TYPE_CHECKING:
-    from onetool.replicas.replicas import Replicas
+    from ot.store.postgres.replicas import PostgresReplicas
 
 POINTS = 60  # of a graph
 HOUR, DAY = 60, 24 * 60  # minutes
@@ -47,30 +47,35 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TeamState:
-    """`replicas` is None for a server that has no others."""
+    """From the store that replicas share, or from one server that has no others."""
 
-    vitals: Vitals
-    name: str
-    replicas: Replicas | None = None
+    name: str  # of the replica that shows it
+    store: PostgresReplicas | None
+    vitals: Vitals | None
 
     async def seen(self) -> list[SeenReplica]:
         """Return every replica that has been heard of within the last hour; raises StoreUnavailableError."""
-        if self.replicas is not None:
-            return await self.replicas.store.seen()
-        now, status = time.time(), self.vitals.status()
-        return [
-            SeenReplica(self.name, self.name, "", VERSION, self.vitals.began, now, self.vitals.drains, True, status)
-        ]
+        if self.store is not None:
+            return await self.store.seen()
+        vitals, now = self.vitals, time.time()
+        assert vitals is not None
+        told = vitals.status()
+        return [SeenReplica(self.name, self.name, "", VERSION, vitals.began, now, vitals.drains, True, told)]
 
     async def points(self, minutes: int) -> list[Point]:
         """Return what so many minutes have brought, in order; raises StoreUnavailableError."""
         since = int(time.time() // MINUTE) - minutes
-        if self.replicas is None:
+        if self.store is None:
+            assert self.vitals is not None
             return add_up([(self.name, each) for each in self.vitals.samples], since, minutes)
-        told = [
-            (name, Sample.read(minute, sample)) for name, minute, sample in await self.replicas.store.samples(since)
-        ]
+        kept = await self.store.samples(since)
+        told = [(name, Sample.read(minute, sample)) for name, minute, sample in kept]
         return add_up([(name, sample) for name, sample in told if sample is not None], since, minutes)
+
+    async def told(self) -> JsonObject:
+        """Return the replicas, and what the last hour has brought, for `onetool top`."""
+        replicas: list[Json] = [each._asdict() for each in await self.seen()]
+        return {"replicas": replicas, "hour": [each._asdict() for each in await self.points(HOUR)]}
 
 
 def runs_of(seen: Iterable[SeenReplica], wanted: str = "") -> list[GoingRun]:

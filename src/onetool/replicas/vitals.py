@@ -100,8 +100,9 @@ class Vitals:
         used, waiting = self._kernels()
         people: list[Json] = [{"principal": who, "runs": app.runs.count} for who, app in self.all_open()]
         found: JsonObject = {"used": used, "waiting": waiting, "people": people, "runs": self._runs()}
-        store_ms = round(self._latency * 1000, 1)
-        return {**found, "store_ms": store_ms, "disk_free": self._disk_free(), "memory": _memory()}
+        if self._link is not None:
+            found["store_ms"] = round(self._latency * 1000, 1)
+        return {**found, "disk_free": self._disk_free(), "memory": _memory()}
 
     def sample(self) -> Sample:
         """Say what has happened since the last sample, and keep it."""
