@@ -1,8 +1,9 @@
 """The common base of our MCP servers: results, arguments, registration, consent, secrets, logs; no server library.
 
 Small modules that need the standard library only are imported by their own names: `atomic_write`, `backoff`,
-`distribution`, `facts_error`, `json_types`, `known_secrets`, `lazy_names`, `line_log`, `nearest_names` and
-`standard_streams`; so is `mcp_log`, for a server's own log. Everything else that others may use is named here.
+`distribution`, `facts_error`, `installation`, `json_types`, `known_secrets`, `lazy_names`, `line_log`,
+`nearest_names` and `standard_streams`; so is `mcp_log`, for a server's own log. Everything else that others may use is
+named here.
 
 A tool returns `Result[T]`, and `T`, a TypedDict, is its output schema. A success crosses as the value, without
 `success`; a failure as its sentence, marked as an error, with `error_type` in `_meta`, since clients check structured

@@ -9,7 +9,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot.config.loader import LoadedConfig
 from ot.logs import write_log
 from ot.telemetry.meters import Meters, add_process_figures

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 import zwave_mcp  # which loads the SDK with the server, and not for --help
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from mcp_official import LOG_LEVELS, complain, serve_program
 from zwave_mcp.address import BadAddressError, parse_address
 

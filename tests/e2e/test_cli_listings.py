@@ -51,6 +51,7 @@ NO_LISTINGS = {
     "login",
     "accept",
     "approve",
+    "upgrade",
     "new",
     "sdk-path",
     "seal",

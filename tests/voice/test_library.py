@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import load_library

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot_voice.audio import write_wav
 from tests.preloaded import run_preloaded
 from tests.voice.spoken_audio import in_a_room, silence, speak

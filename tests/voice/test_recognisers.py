@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_core.distribution import install_command
+from mcp_core.installation import install_command
 from ot.errors import MissingVoiceError, VoiceError
 from ot.execution.wording import word_error
 from ot.isolate import IsolateHost

@@ -165,7 +165,7 @@ class Installed:
 
 
 HARMLESS = (
-    "onetool --version", "onetool check --offline", "onetool doctor --offline", "onetool tools proj", "onetool packs",
+    "onetool --version", "onetool check --offline", "onetool doctor --offline", "onetool upgrade", "onetool upgrade --check", "onetool tools proj", "onetool packs",
     "onetool help excel", "onetool fetch", "onetool lock", "onetool servers", "onetool workers", "onetool stats",
     "onetool runs", "onetool results", "onetool audit --verify", "onetool skills", "onetool logs", "onetool chat --list",
     "onetool trust --list", "onetool stubs stubs", "onetool sdk-path", "onetool completion bash", "onetool init --global",

@@ -46,6 +46,7 @@ COMMANDS = {
     "check": "start every server and extension, and report mistakes",
     "trust": "review what a project's .onetool would do, and trust it",
     "keys": "create, list and revoke the API keys that give machines access to a team's server",
+    "upgrade": "bring the newest version, in the way that OneTool was installed here",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
     "connect": "add OneTool to another MCP client, or remove it",

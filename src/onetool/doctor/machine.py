@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mcp_core.distribution import VERSION
+from mcp_core.installation import Way, find_installation
 from onetool.control.asking import ask_running
 from onetool.doctor import Finding, Light, edit, green, red, yellow
 from onetool.foreign.clients import CLIENTS, System
@@ -38,9 +39,8 @@ def look_at_python() -> Iterator[Finding]:
     on_path = shutil.which("onetool")
     if on_path is None:
         # pipx and uv have links to our programs elsewhere; the folder of this one has more in it.
-        ways = {"pipx_metadata.json": "pipx ensurepath", "uv-receipt.toml": "uv tool update-shell"}
-        known = (way for receipt, way in ways.items() if (Path(sys.prefix) / receipt).exists())
-        fix = next(known, f"export PATH={shlex.quote(str(command.parent))}:$PATH")
+        ways = {Way.PIPX: "pipx ensurepath", Way.UV_TOOL: "uv tool update-shell"}
+        fix = ways.get(find_installation().way, f"export PATH={shlex.quote(str(command.parent))}:$PATH")
         yield yellow("python", "the shell does not find `onetool`", fix)
     elif command.exists() and not command.samefile(on_path):
         text = f"the shell finds another onetool first: {on_path}, while this one is {command}"

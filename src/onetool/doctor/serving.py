@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 
-from mcp_core.distribution import DISTRIBUTION, install_command, with_extra
+from mcp_core.distribution import DISTRIBUTION, with_extra
+from mcp_core.installation import install_command
 from onetool.console.clean_text import count_of
 from onetool.dashboard.logins import CALLBACK
 from onetool.doctor import Finding, green, red, yellow

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TypeVar
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot.config.keys import printable
 from ot.errors import KeychainError
 

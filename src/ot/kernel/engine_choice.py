@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from mcp_core.distribution import DISTRIBUTION, install_command
+from mcp_core.distribution import DISTRIBUTION
+from mcp_core.installation import install_command
 from ot.errors import KernelStartError, OneToolError, SandboxError
 from ot.kernel.kernel import Kernel
 from ot.kernel.watch import KernelWatch, Probe

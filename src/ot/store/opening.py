@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import ot.store
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot.errors import ConfigError
 from ot.store import logins
 from ot.store.credentials import FileCredentials, LoginSeal

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot.ai.failover import Backoff, cost_of
 from ot.ai.messages import Spent
 from ot.ai.opening import LazyModel

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcp_core.distribution import install_command, with_extra
+from mcp_core.distribution import with_extra
+from mcp_core.installation import install_command
 from ot import errors
 from ot.execution.wording import builtin_kind, list_names, word_error
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_core.distribution import DISTRIBUTION, install_command, with_extra
+from mcp_core.distribution import DISTRIBUTION, with_extra
+from mcp_core.installation import install_command
 
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
