@@ -40,6 +40,7 @@ LISTINGS = {
     "fetch": ("fetch",),
     "connect": ("connect",),
     "chat": ("chat", "--list"),
+    "secrets": ("secrets",),
 }
 NO_LISTINGS = {
     "serve",

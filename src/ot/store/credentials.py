@@ -21,7 +21,7 @@ from mcp_core.file_lock import try_lock
 from mcp_core.json_types import JsonObject
 from mcp_core.private_files import make_private, open_lock
 from ot.logs import write_log
-from ot.store.forms import FORM, UnknownFormError, check_form
+from ot.store.forms import FORM, UnknownFormError, check_form, keep_newer_file
 from ot.store.sealing import LOGIN, PATIENCE, Sealer, SealError, digest_of_person, place_of
 
 _FORM = 1
@@ -94,6 +94,7 @@ class FileCredentials:
             return None
 
     async def write(self, place: str, content: JsonObject) -> None:
+        keep_newer_file(self._file(place), _FORM)
         write_private(self._file(place), self._seal.text(place, content))
 
     async def forget(self, place: str) -> None:

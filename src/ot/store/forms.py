@@ -1,12 +1,17 @@
 """The form of a file in the state folder: a file names its form, and what another version wrote is never guessed at.
 
 A form's number rises when an older OneTool would misread the file. A file of another form counts as
-absent, and that is reported; databases are brought to their newest form instead (`ot.store.databases`).
+absent, and that is reported; one that a newer OneTool wrote is not overwritten either, unless it could be made again or
+is forgotten within a day. Databases are brought to their newest form instead (`ot.store.databases`).
 """
 
 from __future__ import annotations
 
+import errno
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
 from mcp_core.json_types import Json, JsonObject
@@ -33,6 +38,25 @@ def check_form(found: Json, known: int, *, unnamed: int | None = None) -> JsonOb
         raise UnknownFormError("it has an unknown format")
     who = "a newer" if form > known else "an older"
     raise UnknownFormError(f"{who} OneTool wrote it (form {form}, this one knows {known})")
+
+
+def keep_newer(document: bytes | None, known: int) -> None:
+    """Raise OSError for a document that a newer OneTool wrote: it is not overwritten. What makes no sense may be."""
+    try:
+        found = json.loads(document or b"{}")
+    except (ValueError, RecursionError):
+        return
+    form = found.get(FORM) if isinstance(found, dict) else None
+    if isinstance(form, int) and form > known:
+        raise OSError(
+            errno.EPERM, f"a newer OneTool wrote it (form {form}, this one knows {known}); it is left as it is"
+        )
+
+
+def keep_newer_file(file: Path, known: int) -> None:
+    """The same for a file, which need not be there."""
+    with suppress(FileNotFoundError):
+        keep_newer(file.read_bytes(), known)
 
 
 def read_record(make: Callable[..., Record], fields: Mapping[str, Json]) -> Record:

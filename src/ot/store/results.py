@@ -21,7 +21,7 @@ from mcp_core.atomic_write import open_folder, write_private
 from mcp_core.file_lock import hold
 from mcp_core.private_files import make_private
 from ot.errors import ExpiredResultError, UnknownResultError
-from ot.store.forms import FORM, check_form, read_number
+from ot.store.forms import FORM, check_form, keep_newer_file, read_number
 from ot.store.owned_files import open_plain
 from ot.store.owner import Owner, digest_of_owner
 
@@ -226,6 +226,7 @@ class EmbeddedKeptNames:
                     del known[gone]
             if name not in known and len(known) >= MOST_NAMES:
                 raise OSError(errno.EDQUOT, f"there are {MOST_NAMES:,} kept values already")
+            keep_newer_file(_file_in(folder, name), _FORM)
             write_private(_file_in(folder, name), json.dumps({FORM: _FORM, **entry._asdict()}))
             return known.get(name)
 

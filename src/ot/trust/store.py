@@ -16,7 +16,7 @@ from mcp_core.file_lock import hold
 from mcp_core.private_files import make_private
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
-from ot.store.forms import FORM, check_form, read_mapping
+from ot.store.forms import FORM, check_form, keep_newer_file, read_mapping
 from ot.store.owned_files import state_of
 
 _MOST = 4096  # bytes of such a file
@@ -106,6 +106,7 @@ class TrustStore:
         # Copies first, then the record: whatever comes between, no file counts as trusted that nobody saw.
         place = self.place(project)
         with self._locked():
+            keep_newer_file(place / _RECORD, _FORM)
             before = self._read(place)
             kept = {} if whole else {name: known for name, known in before.items() if name not in contents}
             for name in before.keys() - kept.keys() - contents.keys():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,16 +46,18 @@ OWNER = Owner("local", Path("/home/me/shop"))
 
 
 class StateFile:
-    """One kind of file: the one that is there now, and a look at what its reader makes of it."""
+    """One kind of file: the one that is there now, a look at what its reader makes of it, and how it is replaced."""
 
-    def __init__(self, file: Path, look: Callable[[], object]) -> None:
-        self.file, self.look = file, look
+    def __init__(self, file: Path, look: Callable[[], object], write: Callable[[], object] = lambda: None) -> None:
+        self.file, self.look, self.write = file, look, write
 
 
 def pins(state: Path) -> StateFile:
     kept = Pins(Shelf(state))
     kept.accept("d", "tools", [{"name": "a"}])
-    return StateFile(state / "d.json", lambda: kept.read("d", "tools") or None)
+    return StateFile(
+        state / "d.json", lambda: kept.read("d", "tools") or None, lambda: kept.accept("d", "tools", [{"name": "b"}])
+    )
 
 
 def definitions(state: Path) -> StateFile:
@@ -68,7 +71,8 @@ def kept_name(state: Path) -> StateFile:
     kept = EmbeddedKeptNames(state)
     kept.put(OWNER, "rows", KeptEntry("k7w2m9x4qd", 2e9), now=1e9)
     [file] = state.rglob("rows.json")
-    return StateFile(file, lambda: kept.get(OWNER, "rows"))
+    write = partial(kept.put, OWNER, "rows", KeptEntry("k7w2m9x4qd", 3e9), now=1e9)
+    return StateFile(file, lambda: kept.get(OWNER, "rows"), write)
 
 
 def tokens(state: Path) -> StateFile:
@@ -79,7 +83,8 @@ def tokens(state: Path) -> StateFile:
         found = await open_login(FileCredentials(state), "tokens", settings=OAuthSettings(), learn=lambda _: None)
         return found.expires_at
 
-    return StateFile(file, lambda: run_apart(look))
+    write = partial(FileCredentials(state).write, "tokens", {"tokens": {}, "expires_at": 2e9})
+    return StateFile(file, lambda: run_apart(look), lambda: run_apart(write))
 
 
 def trust(state: Path) -> StateFile:
@@ -87,7 +92,8 @@ def trust(state: Path) -> StateFile:
     project.mkdir()
     kept.trust(project, {"onetool.yaml": b"packs: {}"}, whole=True)
     [file] = state.glob("trust/*/*.json")
-    return StateFile(file, lambda: kept.projects() or None)
+    write = partial(kept.trust, project, {"onetool.yaml": b"packs: {x: {}}"}, whole=True)
+    return StateFile(file, lambda: kept.projects() or None, write)
 
 
 def shapes(state: Path) -> StateFile:
@@ -129,6 +135,21 @@ def test_a_file_of_a_newer_form_or_without_sense_counts_as_absent(
 
     if kind not in (kept_name, stamp):  # a name that nobody gave, and a note for uv, need no word
         assert "a newer OneTool wrote it (form 99, this one knows" in caplog.text
+
+
+@pytest.mark.parametrize("kind", [pins, kept_name, tokens, trust], ids=lambda kind: kind.__name__)
+def test_what_a_newer_version_wrote_is_not_overwritten(kind: Callable[[Path], StateFile], tmp_path: Path) -> None:
+    state = kind(tmp_path)
+    content = json.dumps({**json.loads(state.file.read_bytes()), "form": 99})
+    state.file.write_text(content)
+
+    with pytest.raises(OSError, match=r"a newer OneTool wrote it \(form 99, this one knows \d\); it is left as it is"):
+        state.write()
+
+    assert state.file.read_text() == content
+    state.file.write_text('{"form": "damaged')
+    state.write()
+    assert state.look() is not None
 
 
 @pytest.mark.parametrize(

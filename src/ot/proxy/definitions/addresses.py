@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from mcp_core.quick_dataclass import dataclass
 from ot.logs import write_log
-from ot.store.forms import FORM, check_form, read_mapping
+from ot.store.forms import FORM, check_form, keep_newer, read_mapping
 from ot.store.shelf import Shelf
 
 _FORM = 1
@@ -34,6 +34,7 @@ class Addresses:
 
         def change(before: bytes | None) -> bytes:
             nonlocal times
+            keep_newer(before, _FORM)
             earlier = _understand(name, before)
             unlisted = [each for each in earlier if each not in listed]
             kept = {each: earlier[each] for each in unlisted[-_MOST_UNLISTED:]}

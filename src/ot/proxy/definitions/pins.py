@@ -19,7 +19,7 @@ from typing import Literal
 from mcp_core.json_types import Json, JsonObject
 from mcp_core.quick_dataclass import dataclass, replace
 from ot.logs import write_log
-from ot.store.forms import FORM, check_form, read_mapping
+from ot.store.forms import FORM, check_form, keep_newer, read_mapping
 from ot.store.shelf import Shelf
 
 Era = Literal["handshake", "sessionless"]
@@ -172,6 +172,7 @@ class Pins:
         name = _name(digest, part)
 
         def change(before: bytes | None) -> bytes:
+            keep_newer(before, _FORM)
             accepted = {} if forget else {each: list(known) for each, known in _understand(name, before).items()}
             for item in items:
                 known, new = accepted.setdefault(str(item["name"]), []), _pinned_part(part, item)
@@ -187,6 +188,7 @@ class Pins:
         name, found = f"waiting/{_name(digest, part)}", definitions_of(part, items)
 
         def change(before: bytes | None) -> bytes:
+            keep_newer(before, _FORM)
             known = {each: known[-1] for each, known in _understand(name, before).items() if each not in found}
             return _as_bytes({each: [one] for each, one in [*known.items(), *found.items()][-_MOST_WAITING:]})
 
