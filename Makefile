@@ -136,6 +136,7 @@ check: setup  ## check formatting, lint, types and layers
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	$(BIN)/python -m scripts.types_elsewhere win32 370
 	$(BIN)/lint-imports
+	$(BIN)/python -m scripts.renamed
 	$(BIN)/python -m scripts.build_wasm_kernel --check
 
 # PEERS=1 installs other programs of the kind apart and measures them in the same rounds, of which there are ROUNDS.

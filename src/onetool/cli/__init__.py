@@ -80,7 +80,7 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0, 1 if it failed, 2 for a mistake in usage or configuration."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    arguments = _name_as_today(sys.argv[1:] if argv is None else list(argv))
     places = (place for place, word in enumerate(arguments) if word in COMMANDS)
     end = next((place + 1 for place in places if arguments[place - 1 : place] != ["--config"]), len(arguments))
     try:
@@ -98,6 +98,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status_of(error)
     finally:
         gc.freeze()  # otherwise the interpreter searches everything for garbage before it ends
+
+
+def _name_as_today(arguments: list[str]) -> list[str]:
+    """Return the arguments with the command under its name of today, if it was renamed."""
+    place = 2 if arguments[:1] == ["--config"] else 0
+    word = arguments[place] if place < len(arguments) else ""
+    if not word or word in COMMANDS or word.startswith("-"):
+        return arguments
+    from ot import renamed  # start-up path: few words are no commands
+
+    found = renamed.find_former(renamed.COMMANDS, word)
+    if found is None:
+        return arguments
+    sys.stderr.write(f"onetool: {found.words}\n")
+    return [*arguments[:place], found.now, *arguments[place + 1 :]]
 
 
 def status_of(error: BaseException) -> int:

@@ -154,6 +154,7 @@ def _find_notes(loaded: LoadedConfig, registry: ToolRegistry, locked: Sequence[s
         state = "has changed since you trusted it" if name in compared.changed else "is not trusted"
         yield f"{FOLDER}/{name} {state}; see {trust_command(loaded.project)}"
     yield from (f"{FOLDER}/{line}" for line in (*compared.refused, *loaded.untrusted.broken))
+    yield from (f"{file}: {renamed.words}" for file, renamed in loaded.renamed)
     yield from (f"{each.key} of the project is left out: {each.reason}" for each in loaded.refused)
     strangers = strangers_of(loaded.config)
     if any(set(strangers) <= set(flow.origins) for flow in loaded.config.policy.flows):

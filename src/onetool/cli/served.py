@@ -59,6 +59,10 @@ def load_served(options: Namespace) -> LoadedConfig:
     loaded = load(options, quiet=False, tolerant=True)
     for mistake in loaded.mistakes:
         write_log(logging.WARNING, "config.mistake", entry=".".join(mistake.entry), error=mistake.error.reason)
+    for file, renamed in loaded.renamed:
+        write_log(
+            logging.WARNING, "config.renamed", file=file, key=renamed.former, now=renamed.now, until=renamed.until
+        )
     return loaded
 
 

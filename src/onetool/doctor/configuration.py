@@ -35,6 +35,8 @@ def look_at_configuration(
     for refusal in loaded.refused:
         text = f"{refusal.key} of the project is left out: {refusal.reason}"
         yield yellow("configuration", text, edit(loaded.home / FOLDER / "onetool.yaml"))
+    for file, renamed in loaded.renamed:
+        yield yellow("configuration", f"{file}: {renamed.words}", edit(file))
     if not mistakes and not problems:
         files = ", ".join(map(str, loaded.files)) or "no file, only defaults"
         yield green("configuration", f"no mistakes ({files})")

@@ -15,6 +15,7 @@ from ot.config.mistakes import Layer, Mistakes
 from ot.config.paths import absolute
 from ot.config.secrets import Variables
 from ot.errors import ConfigError
+from ot.renamed import TwoNamesError, move_keys
 from ot.trust.project_trust import Untrusted
 
 MAX_INCLUDE_DEPTH = 20
@@ -80,9 +81,10 @@ class LayerReader:
 
     def _read_with_includes(self, file: Path, chain: tuple[Path, ...], layers: dict[str, Layer]) -> None:
         """Add the files that `file` includes, then `file`; one that is included twice counts only the first time."""
-        written = self.documents.read(file)
-        if written is None:
+        document = self.documents.read(file)
+        if document is None:
             return
+        written = self._name_as_today(document, file)
         values = self._settle(written, file)
         for item in included_in(values, file):
             included = Path(item)
@@ -94,6 +96,17 @@ class LayerReader:
                 self._read_with_includes(included, (*chain, file), layers)
         values.pop(INCLUDE, None)
         layers[_identity(file)] = Layer(file, written, values)
+
+    def _name_as_today(self, written: Mapping[object, object], file: Path) -> Mapping[object, object]:
+        """Return what a file says, with the keys that were renamed under their names of today."""
+        try:
+            moved, found = move_keys(written)
+        except TwoNamesError as error:
+            raise ConfigError(
+                str(error), file=file, key=error.renamed.former, fix="remove it, or the other one"
+            ) from None
+        self.mistakes.renamed += [(file, each) for each in found]
+        return moved
 
     def _settle(self, written: Mapping[object, object], file: Path) -> dict[object, object]:
         """Return a copy with variables filled in, paths absolute, and a project's bare path spelled out."""

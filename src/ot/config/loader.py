@@ -19,6 +19,7 @@ from ot.config.reading import SettingsError
 from ot.config.secrets import Secrets, Variables, read_secrets
 from ot.config.tightening import Refusal, Tightening, guard_sections, guards_of, keep_guards
 from ot.errors import ConfigError, KeychainError
+from ot.renamed import Renamed
 from ot.text.redaction import Redactor
 from ot.trust.project_trust import Untrusted
 
@@ -36,6 +37,7 @@ class LoadedConfig:
     refused: tuple[Refusal, ...]  # what the project's file says and may not say
     untrusted: Untrusted  # what of the project is not in force, because nobody has trusted it
     mistakes: tuple[Mistake, ...]  # what is off, because it is wrong
+    renamed: tuple[tuple[Path, Renamed], ...]  # keys that files have under their former names
     # The same places as they are by then; raises ConfigError. Not shown: it holds the environment.
     read_again: Callable[[], LoadedConfig] = field(repr=False, compare=False)
     # The same files as they were, with these secrets of one of many people in the headers and variables of servers.
@@ -127,6 +129,7 @@ def load_config(
         refused=refused,
         untrusted=near.untrusted,
         mistakes=tuple(mistakes.found),
+        renamed=tuple(mistakes.renamed),
         read_again=partial(load_config, explicit, environ=environ, cwd=cwd, home=home, tolerant=tolerant),
         fill_in=lambda values: load_config(
             explicit, environ=environ, cwd=cwd, home=home, tolerant=True, documents=documents, personal=values

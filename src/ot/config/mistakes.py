@@ -15,6 +15,7 @@ from ot.config.keys import dotted, known_keys, matches, suggest
 from ot.config.reading import AMOUNT, MISSING, UNKNOWN_KEY, VALUE, Problem, SettingsError
 from ot.config.values import INCOMPLETE
 from ot.errors import ConfigError
+from ot.renamed import Renamed
 
 _NAMED = frozenset({"aliases", "packs", "projects", "servers", "snippets"})
 _GUARDS = frozenset({"audit", "auth", "execution", "grants", "journal", "limits", "policy", "security", "store"})
@@ -44,6 +45,7 @@ class Mistakes:
     def __init__(self, sections: Collection[str], *, tolerant: bool, every: list[ConfigError] | None = None) -> None:
         self.tolerant = tolerant
         self.found: list[Mistake] = []
+        self.renamed: list[tuple[Path, Renamed]] = []  # no mistakes, but keys that a file has under former names
         self._sections = sections
         self._every = [] if every is None else every
         self._raised: ConfigError | None = None

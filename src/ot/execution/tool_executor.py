@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_core.quick_dataclass import dataclass
+from ot import renamed
 from ot.audit.log import AuditLog
 from ot.clients.caller import NOBODY, Caller, ClientMemory, Notes
 from ot.config.models import BY_VALUE, Config
@@ -145,6 +146,8 @@ class ToolExecutor:
             given = all_arguments(arguments, positional)
             await audit_refusal(self.audit, name, given, caller, depth, error, sent=sent)
             raise
+        if name != ready.tool.definition.name:
+            _tell_of_new_name(name, caller)
         by_code = not depth and delivery is not None
         if caller.run_memory is not None and caller.run_memory.plan is not None:
             steps = self._preparation.in_plan(ready, caller.run_memory.plan, by_code=by_code)
@@ -245,3 +248,9 @@ class ToolExecutor:
     def known(self, caller: Caller) -> Caller:
         """Return a caller with a memory of its own; those who do not say who they are count as one client."""
         return replace(caller, memory=self.nobody) if caller.memory is NOBODY.memory else caller
+
+
+def _tell_of_new_name(name: str, caller: Caller) -> None:
+    found = renamed.find_former(renamed.TOOLS, name)
+    if found is not None and caller.notes is not None:
+        caller.notes.add(found.words)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from mcp_core.json_types import JsonObject, Schema
 from mcp_core.quick_dataclass import dataclass, field
 from ot.effects import Effect
+from ot.renamed import find_tools_now
 
 PROXY = "proxy:"  # begins the source of a tool that another server offers; the server's configured name follows
 PROJECT, STATE, FONTS = "{project}", "{state}", "{fonts}"
@@ -156,7 +157,8 @@ class ToolDefinition:
         server = self.source.removeprefix(PROXY) if self.source.startswith(PROXY) else self.pack
         packs = dict.fromkeys((self.pack, moved_pack, server))
         tools = dict.fromkeys((self.tool, moved_tool, self.original or self.tool))
-        return tuple(f"{pack}.{tool}" for pack in packs for tool in tools)
+        former = (each.former for each in find_tools_now(self.name))
+        return (*(f"{pack}.{tool}" for pack in packs for tool in tools), *former)
 
     @property
     def python_signature(self) -> str:

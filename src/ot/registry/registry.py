@@ -14,6 +14,7 @@ from ot.errors import CallError, ChangedFilesError, PackLoadError, UnknownPackEr
 from ot.logs import write_log
 from ot.registry.definitions import PackDefinition, ToolDefinition
 from ot.registry.names import NameCollision
+from ot.renamed import find_tools_now
 from ot.values import ToolValue
 
 ToolFunction = Callable[[dict[str, ToolValue]], Awaitable[ToolValue]]
@@ -75,6 +76,8 @@ class ToolRegistry:
             write_log(logging.WARNING, "registry.register", tool=definition.name, **facts)
         self.version += 1
         definition = self._with_effect(definition)
+        for each in find_tools_now(definition.name):
+            self._originals[each.former] = definition.name
         self._tools[definition.name] = RegisteredTool(definition, executor)
         pack = self._packs.get(pack_name)
         if pack is None:
