@@ -36,15 +36,18 @@ class Module:
     node: str = ">=18"
     deprecated: str = ""
     released: str = "2026-01-02T03:04:05.000Z"
+    more: dict[str, Json] = field(default_factory=dict)  # of its manifest
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
     def content(self) -> bytes:
-        manifest = json.dumps({"name": self.name, "version": self.version, "dependencies": self.needs}).encode()
+        manifest = {"name": self.name, "version": self.version, "dependencies": self.needs, **self.more}
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
-            entry = tarfile.TarInfo("package/package.json")
-            entry.size = len(manifest)
-            archive.addfile(entry, io.BytesIO(manifest))
+            for name, text in {"package.json": json.dumps(manifest), **self.files}.items():
+                entry = tarfile.TarInfo(f"package/{name}")
+                entry.size = len(text.encode())
+                archive.addfile(entry, io.BytesIO(text.encode()))
         return gzip.compress(buffer.getvalue(), mtime=0)
 
     def manifest(self, address: str) -> dict[str, Json]:
@@ -67,6 +70,7 @@ class Module:
             "dependencies": dict(self.needs),
             "engines": {"node": self.node},
             "dist": dist,
+            **self.more,
         }
         return value | ({"deprecated": self.deprecated} if self.deprecated else {})
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import html
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from mcp_core.json_types import Json
 from tests.services.played import PlayedService, Reply, Request
@@ -23,6 +24,8 @@ class Wheel:
     python: str = ">=3.9"
     yanked: str | None = None
     released: str = "2026-01-02T03:04:05.000000Z"
+    files: Mapping[str, str] = field(default_factory=dict)
+    programs: str = ""  # its console scripts, a line each
 
     @property
     def file(self) -> str:
@@ -52,6 +55,8 @@ class Wheel:
                 f"{self.name}/__init__.py": "",
                 f"{info}/METADATA": self.metadata,
                 f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+                **({f"{info}/entry_points.txt": f"[console_scripts]\n{self.programs}\n"} if self.programs else {}),
+                **self.files,
                 f"{info}/RECORD": "",
             }
         )

@@ -49,6 +49,9 @@ COMMANDS = {
     "upgrade": "bring the newest version, in the way that OneTool was installed here",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
+    "add": "add a server from the MCP registry, a package, a bundle or an address, after showing it",
+    "update": "update servers that `add` has installed, after showing what would change",
+    "remove": "remove a server, and what `add` has installed of it",
     "connect": "add OneTool to another MCP client, or remove it",
     "login": "log in to a server that asks for it",
     "secrets": "list, set, test and remove your own secrets, in secrets.yaml or the keychain",
@@ -65,7 +68,8 @@ COMMANDS = {
 }
 
 _MODULES = {
-    "import": "import_", "servers": "running", "workers": "running", "reload": "running", "packs": "tools",
+    "import": "import_", "remove": "update", "servers": "running", "workers": "running", "reload": "running",
+    "packs": "tools",
     "login": "accept", "lock": "fetch", "runs": "results", "replay": "skills",
 }  # fmt: skip
 

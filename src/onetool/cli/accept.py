@@ -77,11 +77,7 @@ def main_accept(options: Namespace) -> int:
         elif absent:
             say_visibly(f"Accepted, but not offered now: {', '.join(absent)}. --forget forgets them.")
         return OK
-    for difference in differences:
-        name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
-        now = "" if difference.offered else ", not offered now"
-        say(f"{name} ({'new' if difference.new else 'changed'}{now})")
-        say_visibly(*(f"  {line}" for line in difference.lines))
+    show_differences(differences)
     counted = count_differences(differences)
     if not options.yes and not confirm(f"Accept {counted} as shown?"):
         hint = "" if sys.stdin.isatty() else ": there is no terminal to ask on; --yes accepts the changes above"
@@ -89,6 +85,14 @@ def main_accept(options: Namespace) -> int:
     acceptance.accept(forget=options.forget)
     say(f"Accepted {counted} of {options.server}.")
     return OK
+
+
+def show_differences(differences: Sequence[Difference]) -> None:
+    for difference in differences:
+        name = f"{_KINDS[difference.part]}{ascii(difference.name)[1:-1]}"
+        now = "" if difference.offered else ", not offered now"
+        say(f"{name} ({'new' if difference.new else 'changed'}{now})")
+        say_visibly(*(f"  {line}" for line in difference.lines))
 
 
 def count_differences(differences: Sequence[Difference]) -> str:

@@ -33,7 +33,7 @@ from ot.config.section import (
     subsection,
     with_key,
 )
-from ot.config.server_settings import ServerSettings
+from ot.config.server_settings import RegistrySettings, ServerSettings
 from ot.config.values import REQUIRED, check_server_name, check_target, check_undo, read_word
 
 DOCS_URL = "https://onetool.beycom.online/reference/tools/"
@@ -388,6 +388,7 @@ class Config(Section):
             "docs": {"url": "https://example.com/mcp", "headers": {"X-Team": "docs"}, "oauth": {}},
         },
     )
+    registry: RegistrySettings = subsection(RegistrySettings, when=AT_ONCE)
     execution: ExecutionSettings = subsection(ExecutionSettings)
     workers: WorkerSettings = subsection(WorkerSettings, when=AT_ONCE)
     results: ResultSettings = subsection(ResultSettings, when=AT_ONCE)

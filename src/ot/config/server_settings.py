@@ -96,6 +96,18 @@ class OAuthSettings(Section):
             raise mistake("without TLS, the issuer could be replaced on the way", 'write issuer: "https://..."')
 
 
+class RegistrySettings(Section):
+    """The registry in which `onetool add` looks for servers."""
+
+    url: Url = setting(
+        "https://registry.modelcontextprotocol.io", "the address of a registry with the API of the MCP registry (v0.1)"
+    )
+    suggest: bool = setting(
+        False,
+        "`true` lets `ot.help` say that the registry has servers for what no tool does; it asks the registry then",
+    )
+
+
 class ServerSettings(Section):
     """Another MCP server: started by `command`, or reached at `url`. What may hold a secret is not in its repr."""
 

@@ -35,6 +35,7 @@ audit: {enabled: false, keep_days: 30, max_size: 50m}
 journal: {enabled: false, keep_for: 3600, max_size: 50m}
 policy: {deny: ["shell.*"], ask: ["file.delete"]}
 offer: {look: true}
+registry: {url: "http://localhost:8001", suggest: true}
 security: {pin_tools: true}
 topics: [{pattern: "notes*", file: notes.yaml}]
 prompts: {packs: {excel: "Open the workbook before reading ranges."}}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
+from functools import partial
 
 from mcp_core.quick_dataclass import dataclass
 from ot.config.server_settings import ServerSettings
 from ot.proxy.definitions.memory import Records, digest_of_configuration, digest_of_place
-from ot.proxy.definitions.pins import Definition, Items, Part, definitions_of, parts_of
+from ot.proxy.definitions.pins import Definition, Items, Offer, Part, definitions_of, parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,12 @@ class Difference:
 class Acceptance:
     """One server as it was seen, compared with what was accepted; used only by a person's command."""
 
-    def __init__(self, name: str, settings: ServerSettings, records: Records) -> None:
+    def __init__(self, name: str, settings: ServerSettings, records: Records, *, offer: Offer | None = None) -> None:
         digest = digest_of_configuration(name, settings, project=records.project)
         self._pins = records.pins
         self._place = digest_of_place(name, settings, project=records.project)
-        offer = records.cache.read(name, digest)
+        self._keep = partial(records.cache.write, name, digest)
+        self._offer = offer = offer or records.cache.read(name, digest)  # one that was tried, or what it offered last
         self._parts: dict[Part, Items] = parts_of(offer) if offer is not None else {}
         self._differences = {part: self._compare(part, items) for part, items in self._parts.items()}
 
@@ -70,6 +72,11 @@ class Acceptance:
         accepted = {part: self._pins.read(self._place, part) or {} for part in self._parts}
         offered = {part: definitions_of(part, items) for part, items in self._parts.items()}
         return sorted(name for part, names in accepted.items() for name in names if name not in offered[part])
+
+    def remember(self) -> None:
+        """Let what was tried count as what it offers, until it says something else; raises OSError."""
+        if self._offer is not None:
+            self._keep(self._offer)
 
     def accept(self, *, forget: bool = False) -> None:
         """Accept exactly what `differences` lists; or, to `forget` the rest, all that is offered. Raises OSError."""

@@ -17,6 +17,9 @@ from ot.proxy.definitions.pins import Changes, DefinitionCache, Offer, Part, Pin
 from ot.registry.open_results import digest_of
 from ot.store.shelf import Shelf
 
+BROUGHT = "brought_servers"
+"""The folder in the state folder of those that `onetool add` has installed; what it updates comes from elsewhere."""
+
 _FETCH = frozenset({"npx", "pnpx", "bunx", "uvx", "dnx", "ssh", "mcp-remote", "mcp-proxy", "supergateway"})
 """Programs that fetch what they run, or pass on what a server elsewhere says."""
 
@@ -205,6 +208,8 @@ def is_fetched(settings: ServerSettings) -> bool:
     """True for a url, and for a command that fetches a program, as far as its words show that."""
     # All words count, wherever they stand: a runner is often started by `env`, `sh -c` or another program.
     if settings.command is None:
+        return True
+    if any(f"/{BROUGHT}/" in text for text in (settings.command, *settings.args)):
         return True
     words = [word for text in (settings.command, *settings.args) for word in _BETWEEN_WORDS.split(text)]
     for place, word in enumerate(words):
