@@ -1,6 +1,6 @@
 # Everything lives in .venv. Each target sets up what it needs; `make setup` does only that.
 .DEFAULT_GOAL := help
-.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs bundle release lock clean
+.PHONY: help setup compiled system wasm run test test-quick test-long test-wasm test-ray test-team test-chaos test-vm test-as-user coverage mutants check bench bench-scale bench-tasks bench-flows bench-voice profile format docs bundle release lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -111,6 +111,10 @@ test-ray: compiled  ## run the tests of workers on Ray, on a cluster of two node
 
 test-team: compiled system  ## kill replicas 200 times, load them with 200 clients, and the other long tests of a team
 	@$(KEEP_BYTECODE) $(BIN)/pytest -m long tests/team tests/store
+
+test-chaos: compiled system  ## break replicas while people work, and compare what they were told with what happened; MINUTES, SEED, ONE=1 for one person's server
+	@scripts/install-chaos-packages
+	@$(BIN)/python -m tests.chaos $(if $(ONE),--one) $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 test-vm: setup wasm  ## boot Debian's kernels in an emulator, as root, and try there what must be refused (an hour, more on a busy machine); VM names some of them
 	@scripts/install-vm-packages
