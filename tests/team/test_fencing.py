@@ -80,6 +80,12 @@ async def detach(team: Team, command: str, *, at: int) -> str:
     return found[1]
 
 
+async def until_made(ledger: Path, name: str) -> None:
+    with anyio.fail_after(WAIT):
+        while not ledger.exists() or name not in read_ledger(ledger):
+            await anyio.sleep(0.02)
+
+
 async def until_ready(team: Team, number: int) -> None:
     with anyio.fail_after(WAIT):
         while (await team.get(number, "/readyz")).status_code != 200:
@@ -92,7 +98,9 @@ async def test_a_run_taken_over_makes_no_effect_when_its_replica_is_back(
 ) -> None:
     first, second, go = f"first-{fault}", f"second-{fault}", tmp_path / "go"
     calls = f"a = mint.token(name={first!r})\n", f"b = mint.token(name={second!r})\n(a, b)"
-    run = await detach(team, f"{calls[0]}{gated(go)}{calls[1]}", at=FIRST)
+    written = f"mint.token(name='written-{fault}')\n"  # made once it is committed how the call before has ended
+    run = await detach(team, f"{calls[0]}{written}{gated(go)}{calls[1]}", at=FIRST)
+    await until_made(ledger, f"written-{fault}")
     if fault == "cut":
         cable.cut()
     else:
