@@ -7,6 +7,7 @@ import json
 import signal
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
+from tests.demo_pack import give_demo
 from tests.e2e.http_server import HttpServer
 from tests.e2e.processes import find_descendants, wait_until_gone
 from tests.e2e.raw_server import WAIT, RawServer
+from tests.ports import find_free_port
+from tests.services.full_disk import fill, mount_small_disk
 
 pytestmark = pytest.mark.xdist_group("http")  # the tests share a server
 
@@ -158,3 +162,33 @@ def test_a_signal_in_the_middle_of_a_run_ends_the_server_and_all_its_processes(t
     assert server.raw.wait_for_exit() == 0
     wait_until_gone(below)
     connection.close()
+
+
+def test_a_server_whose_disk_is_full_is_not_ready_and_a_new_one_says_so(tmp_path: Path) -> None:
+    with mount_small_disk(tmp_path / "disk", size="8m") as disk:
+        give_demo(disk)
+        served = RawServer(disk, "--http", f"127.0.0.1:{(port := find_free_port())}", preloaded=True)
+        try:
+            served.wait_for_log("serving MCP at")
+            wait_until_ready(port)
+            fill(disk)
+            answer = httpx2.get(f"http://127.0.0.1:{port}/readyz", timeout=WAIT)
+        finally:
+            served.end()
+        (disk / ".onetool" / "state" / "http-token").unlink()
+        fill(disk)
+        new = RawServer(disk, "--http", "127.0.0.1:0", preloaded=True)
+        status = new.wait_for_exit()
+
+    assert (answer.status_code, answer.json()["problems"]) == (503, {"disk": "is full"})
+    assert status == 2
+    assert "http-token" in new.log[-1]
+    assert "its disk is full" in "".join(new.log)
+    assert "Traceback" not in "".join(new.log)
+
+
+def wait_until_ready(port: int) -> None:
+    deadline = time.monotonic() + WAIT
+    while httpx2.get(f"http://127.0.0.1:{port}/readyz", timeout=WAIT).status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

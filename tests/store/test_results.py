@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ot.store.postgres.results import PostgresResults
 from ot.text.redaction import Redactor
 from tests.packs.db.servers import RunningServer
 from tests.services.cable import lay_cable
+from tests.services.full_disk import fill, mount_small_disk
 from tests.store.conftest import link_of
 from tests.unit.results.stores import Clock
 
@@ -189,3 +191,36 @@ async def test_a_replica_that_is_killed_loses_nothing_it_has_acknowledged(databa
     for handle in told:
         assert read(elsewhere, handle) == ["x" * 1000] * 500
     link.close()
+
+
+@pytest.mark.xdist_group("databases")
+async def test_a_full_disk_keeps_nobody_from_what_the_store_holds(database: str, tmp_path: Path) -> None:
+    large = "x" * 300_000
+    with closing(PostgresLink(database)) as link, mount_small_disk(tmp_path / "disk") as disk:
+        there = ResultStore(PostgresResults(link, "local", tmp_path / "there"), ResultSettings(), redactor=Redactor())
+        here = ResultStore(PostgresResults(link, "local", disk / "here"), ResultSettings(), redactor=Redactor())
+        held = (await there.keep_value(large)).handle
+        fill(disk)
+        kept = (await here.keep_value([large])).handle
+
+        assert read(here, held) == large
+        assert read(here, kept) == read(there, kept) == [large]
+        assert not link.problem
+
+
+@pytest.mark.xdist_group("databases")
+async def test_an_error_names_the_disk_that_is_full(database: str, tmp_path: Path) -> None:
+    with closing(PostgresLink(database)) as link, mount_small_disk(tmp_path / "disk") as disk:
+        there = ResultStore(PostgresResults(link, "local", tmp_path / "there"), ResultSettings(), redactor=Redactor())
+        files = PostgresResults(link, "local", disk / "here", memory=tmp_path / "none")
+        here = ResultStore(files, ResultSettings(), redactor=Redactor())
+        held = (await there.keep_value("x" * 300_000)).handle
+        await here.keep_value(1)
+        fill(disk)
+
+        for reason in (f"the disk with {disk / 'here'} is full",):
+            with pytest.raises(ToolError, match=reason):
+                here.find_now(held)
+            with pytest.raises(ResultNotKeptError, match=reason):
+                await here.keep_value("x" * 300_000)
+        assert not link.problem

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from onetool.cli import FAILED, USAGE
 from onetool.cli.printing import fail
 from ot.errors import ConfigError, OneToolError
@@ -15,4 +17,7 @@ def report_mistake(error: Exception) -> int:
             return fail(f"onetool: {word_error(error)}", USAGE if isinstance(error, ConfigError) else FAILED)
         case StoreUnavailableError():
             return fail(f"onetool: {error.reason}. Try again once the database answers (store in the configuration).")
+        case OSError() if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            place = f" ({error.filename})" if error.filename else ""
+            return fail(f"onetool: a disk that it has to write to is full{place}. Make room on it, and start again.")
     raise error

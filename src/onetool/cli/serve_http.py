@@ -104,7 +104,8 @@ def serve_listener(
             if replicas is None:
                 tasks.start_soon(vitals.keep_samples)
             pages = None if dashboard is None else dashboard.before(apps, team)
-            site = Site(apps, telemetry, people, replicas, draining, pages)
+            state = state_folder(loaded.machine_home)
+            site = Site(apps, telemetry, people, replicas, draining, pages, state)
             await serve_http(site, listener, settings=loaded.config.http, token=token, ready=tell)
 
     def tell(address: str) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import anyio
+import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -14,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_core.line_pipes import MAX_LINE
+from mcp_core.private_files import make_private
 from onetool.http.listening import is_loopback
 from onetool.people.person_of import SCOPE_KEY
 from onetool.replicas.draining import NO_NEW_RUNS, Draining
@@ -165,12 +170,28 @@ class SessionNames:
             await self._app(scope, receive, send)
 
 
+_BLOCK = 4096  # bytes that a disk has to have left
 PATIENCE = 2.0  # seconds that a part may take to say that it is there
 # Headers with which a balancer says that it passes on the request of another machine.
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 
 Check = Callable[[], Awaitable[str]]
 """Says why requests should go elsewhere for now; an empty text if they may come."""
+
+
+async def why_disk_not_ready(folder: Path) -> str:
+    """Say in general words why nothing can be written to a folder; an empty text if it can."""
+
+    def probe() -> str:
+        try:
+            make_private(folder)
+            with TemporaryFile(dir=folder) as file:
+                file.write(bytes(_BLOCK))
+        except OSError as error:
+            return "is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "cannot be written to"
+        return ""
+
+    return await anyio.to_thread.run_sync(probe)
 
 
 def watch_routes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import os
 import secrets
@@ -129,7 +130,13 @@ def read_token(folder: Path, *, environ: Mapping[str, str]) -> str:
         return _read(file)
     except FileNotFoundError:
         with suppress(FileExistsError):  # another server was first, and its token is as good
-            write_private(file, f"{secrets.token_urlsafe(32)}\n", replace=False)
+            try:
+                write_private(file, f"{secrets.token_urlsafe(32)}\n", replace=False)
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    reason, fix = "cannot be written: its disk is full", "make room on that disk"
+                    raise ConfigError(reason, file=file, fix=fix) from error
+                raise
     return _read(file)
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -31,7 +33,7 @@ from onetool.front.server import OneToolServer
 from onetool.http import connections
 from onetool.http.batches import BatchedRequests
 from onetool.http.connections import LOGGER
-from onetool.http.gates import Check, DrainGate, LimitedSessions, SessionNames, watch_routes
+from onetool.http.gates import Check, DrainGate, LimitedSessions, SessionNames, watch_routes, why_disk_not_ready
 from onetool.http.listening import accepts
 from onetool.http.sessionless import PlainRequests, SessionlessRequests
 from onetool.people.client_document import client_document_routes
@@ -122,6 +124,7 @@ class Site:
     replicas: Replicas | None = None
     draining: Draining = field(default_factory=Draining)
     dashboard: ASGIApp | None = None
+    state: Path | None = None  # the folder for what this machine keeps
 
     def goes_on(self) -> bool:
         """True while a run goes on after its answer, and waits for nobody."""
@@ -206,6 +209,8 @@ def build_routes(site: Site) -> list[BaseRoute]:
     checks: dict[str, Check] = {"engine": site.apps.why_not_ready, "draining": site.draining.why_not_ready}
     if site.replicas is not None:
         checks["store"] = site.replicas.store.why_not_ready
+    if site.state is not None:
+        checks["disk"] = partial(why_disk_not_ready, site.state)
 
     async def is_administrator(request: Request) -> bool:
         if site.people is None:

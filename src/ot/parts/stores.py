@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from pathlib import Path
 
 from ot.config.loader import LoadedConfig
 from ot.config.paths import state_folder
@@ -15,6 +15,7 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.store.opening import Backend, Retention, Store, build_backend
 from ot.store.sealing import Sealer
+from ot.values import Arguments
 
 
 @contextmanager
@@ -62,5 +63,10 @@ def build_results(loaded: LoadedConfig, store: Store) -> ResultStore:
 
 def build_result_reader(loaded: LoadedConfig, results: ResultStore, isolates: IsolateHost) -> ResultReader:
     """Build the reader of stored results; what may take long is done in a helper that can read nothing else."""
-    touches = Touches(reads=(str(results.folder),))
-    return ResultReader(results, loaded.config.results, apart=partial(isolates.run, touches=touches))
+
+    async def read_apart(module: str, function: str, arguments: Arguments) -> object:
+        folder = Path(str(arguments["file"])).parent
+        found: object = await isolates.run(module, function, arguments, touches=Touches(reads=(str(folder),)))
+        return found
+
+    return ResultReader(results, loaded.config.results, apart=read_apart)

@@ -16,6 +16,7 @@ from ot.config.models import ResultSettings
 from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
 from ot.results.stored_file import ContentWriter, Facts, read_header
+from ot.store.owned_files import word_problem
 from ot.store.results import HANDLE, LAST_READERS, ResultFiles, read_pieces
 from ot.text.output import escape_surrogates, render, render_lines
 from ot.text.redaction import Redactor
@@ -78,7 +79,7 @@ class ResultStore:
         try:
             return self._files.find(handle, now=self._clock())
         except OSError as error:
-            raise ToolError(f"the stored result cannot be read: {error.strerror}") from error
+            raise ToolError(f"the stored result cannot be read: {word_problem(error, self.folder)}") from error
 
     def all_now(self) -> list[Stored]:
         """Return every result that is there, the oldest first; one that cannot be read is left out. Raises OSError."""
@@ -119,7 +120,7 @@ class ResultStore:
                     self._files.drop(handle)
                     raise
             except OSError as error:
-                raise ResultNotKeptError(error.strerror or str(error)) from error
+                raise ResultNotKeptError(word_problem(error, self.folder)) from error
             span.add(handle=handle, size=facts.size, lines=facts.lines)
         return Stored(handle, facts)
 

@@ -233,12 +233,15 @@ class Runs:
         try:
             with run.scope:
                 await self._execute(run, work)
+            if run.detached and run.outcome is not None:  # its answer is kept before anybody is told of it
+                with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
+                    read = run.memory.read
+                    await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=read)
         finally:
             if not run.ended:
                 self._end(run)
         if run.detached and run.outcome is not None:
-            with LogSpan("run.detached", run=run.id, seconds=round(run.elapsed, 3)), anyio.CancelScope(shield=True):
-                await self._answers.keep(run.id, _answer_of(run), principal=run.principal, read_before=run.memory.read)
+            with anyio.CancelScope(shield=True):
                 await self._make_unknown(run)
             self._forget(run)
 

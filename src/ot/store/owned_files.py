@@ -166,6 +166,13 @@ def append_whole(descriptor: int, data: bytes, size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+def word_problem(error: OSError, place: Path) -> str:
+    """Word what is wrong with a file below a folder, or with the store; a full disk is named."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.strerror == os.strerror(error.errno):
+        return f"the disk with {place} is full"
+    return error.strerror or str(error)
+
+
 def open_plain(file: Path) -> AbstractContextManager[int]:
     """Open a file for reading, and wait for nothing where somebody has put something else in its place."""
     return opened(file, READ_FILE)

@@ -63,13 +63,12 @@ class ResultFiles:
 
     def begin(self) -> NewResult:
         """Begin a file, which is then either finished or dropped."""
-        make_private(self.folder.parent)
-        make_private(self.folder)
+        folder = self.find_room()
         while True:
             handle = secrets.choice(_LETTERS) + "".join(secrets.choice(_SIGNS) for _ in range(9))
             try:
                 # Whoever creates the file owns the handle.
-                descriptor = os.open(self.file_of(handle, UNFINISHED), _CREATE, 0o600)
+                descriptor = os.open(folder / f"{handle}{UNFINISHED}", _CREATE, 0o600)
             except FileExistsError:
                 continue
             if not any(self.file_of(handle, ending).exists() for ending in (RESULT, GONE)):
@@ -77,14 +76,21 @@ class ResultFiles:
             os.close(descriptor)
             self.drop(handle)
 
+    def find_room(self) -> Path:
+        """Return the folder for a new file, which is made if need be."""
+        make_private(self.folder.parent)
+        make_private(self.folder)
+        return self.folder
+
     def file_of(self, handle: str, ending: str = RESULT) -> Path:
         """Return the place of a result's file, which is there or not."""
         return self.folder / f"{handle}{ending}"
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
         """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
-        self.file_of(handle, UNFINISHED).rename(self.file_of(handle))
-        with open_folder(self.folder) as folder:
+        unfinished = self.file_of(handle, UNFINISHED)
+        unfinished.rename(unfinished.with_suffix(RESULT))
+        with open_folder(unfinished.parent) as folder:
             os.fsync(folder)
         self._sweep(created, keep=handle, max_size=max_size)
 
@@ -123,8 +129,7 @@ class ResultFiles:
 
     def receive(self, handle: str, *, expires: float, write: Callable[[int], None]) -> None:
         """Have a copy of a result that lies elsewhere; `write` fills the file, or raises."""
-        make_private(self.folder)
-        beside = self.folder / f"{handle}-{secrets.token_hex(8)}{UNFINISHED}"  # others may fetch it too
+        beside = self.find_room() / f"{handle}-{secrets.token_hex(8)}{UNFINISHED}"  # others may fetch it too
         descriptor = os.open(beside, _CREATE, 0o600)
         try:
             try:
@@ -132,7 +137,7 @@ class ResultFiles:
                 os.utime(descriptor, (expires, expires))
             finally:
                 os.close(descriptor)
-            beside.rename(self.file_of(handle))
+            beside.rename(beside.with_name(f"{handle}{RESULT}"))
         except BaseException:
             beside.unlink(missing_ok=True)
             raise

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from mcp_core.json_types import Json, JsonObject
@@ -27,7 +29,8 @@ from ot.run.answer import Answer
 from ot.run.kept_answers import KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs
-from ot.store.results import EmbeddedKeptNames, ResultFiles
+from ot.store.owner import Owner
+from ot.store.results import EmbeddedKeptNames, KeptEntry, ResultFiles
 from ot.values import Arguments, ToolValue
 from ot_kernel.values import Image
 from tests.e2e.processes import wait_until_gone
@@ -649,6 +652,34 @@ async def test_a_run_of_another_server_is_waited_for_and_stopped_there(app: App)
         assert caught.value.seconds == 7.2
         with pytest.raises(NoDetachedRunError):
             await runs.wait("rnowhere", seconds=5, caller=Caller())
+
+
+class SlowNames(EmbeddedKeptNames):
+    """Names that are written once that is allowed."""
+
+    def __init__(self, state: Path) -> None:
+        super().__init__(state, folder="slow")
+        self.asked, self.allowed = threading.Event(), threading.Event()
+
+    def put(self, owner: Owner, name: str, entry: KeptEntry, *, now: float) -> KeptEntry | None:
+        self.asked.set()
+        assert self.allowed.wait(WAIT)
+        return super().put(owner, name, entry, now=now)
+
+
+async def test_nobody_is_told_an_answer_that_is_not_in_the_store_yet(app: App, tmp_path: Path) -> None:
+    names, work = SlowNames(tmp_path), Paused()
+    async with scripted_runs(app, work) as runs:
+        runs._answers.names = names
+        run, _ = await detach(runs, SCRIPT)
+        work.may_end.set()
+        await anyio.to_thread.run_sync(names.asked.wait, WAIT)
+        meanwhile = await runs.wait(run, seconds=0, caller=Caller())
+        names.allowed.set()
+        answer = await runs.wait(run, seconds=45, caller=Caller())
+
+    assert meanwhile.running
+    assert answer.text == "whole"
 
 
 async def test_what_goes_wrong_in_a_run_is_for_whoever_follows_it(app: App) -> None:

@@ -1,17 +1,26 @@
 """Results in PostgreSQL: a row for each with its file in pieces, all of them committed together.
 
 Adding one also removes, of the same owner, results that have expired, and the oldest ones beyond the limit.
+
+Files of this machine are copies. On a disk that is full they give way; where that is not enough, new ones are in
+memory for as long as somebody is likely to read them.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from weakref import finalize
 
 from ot.errors import ExpiredResultError, UnknownResultError
 from ot.store import results
+from ot.store.owned_files import write_all
 from ot.store.owner import Owner, shared_project
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
@@ -46,31 +55,68 @@ _OWNED = "kind = $1 AND principal = $2 AND project = $3"
 _FIND_NAME = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = $4"
 
 
+MEMORY = Path("/dev/shm")
+ROOM = 32 * 1024**2  # bytes that a disk has left for another copy
+
+
 class PostgresResults(results.ResultFiles):
     """The results of one principal; the files of this machine are copies, which are fetched when they are needed."""
 
-    def __init__(self, link: PostgresLink, principal: str, folder: Path) -> None:
+    def __init__(self, link: PostgresLink, principal: str, folder: Path, *, memory: Path = MEMORY) -> None:
+        """`memory` is a folder that is not on the disk of the others; where it is not there, nothing is."""
         super().__init__(folder)
         self._link = link
         self._principal = principal
+        self._memory = memory
+        self._spare: Path | None = None
+
+    def find_room(self) -> Path:
+        with suppress(OSError):
+            if _free(super().find_room()) >= ROOM:
+                return self.folder
+            self._remove_copies(self.folder)
+            if _free(self.folder) >= ROOM:
+                return self.folder
+        if not self._memory.is_dir():
+            return super().find_room()
+        if self._spare is None:
+            self._spare = Path(mkdtemp(prefix="onetool-results-", dir=self._memory))
+            finalize(self, rmtree, self._spare, ignore_errors=True)
+        self._remove_copies(self._spare)
+        return self._spare
+
+    def file_of(self, handle: str, ending: str = results.RESULT) -> Path:
+        if self._spare is not None and (spare := self._spare / f"{handle}{ending}").exists():
+            return spare
+        return super().file_of(handle, ending)
+
+    def _remove_copies(self, folder: Path) -> None:
+        """Remove copies that nobody is about to open."""
+        old = time.time() - results.LAST_READERS
+        for file in folder.iterdir():
+            with suppress(OSError):
+                if file.lstat().st_ctime < old:
+                    file.unlink()
 
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
         place, file = (self._principal, handle), self.file_of(handle, results.UNFINISHED)
 
         async def put(connection: Connection) -> bool:
             async with connection.transaction():
-                with file.open("rb") as stream:
-                    facts = stream.read(results.HEADER), os.fstat(stream.fileno()).st_size, created, expires
-                    if await connection.execute(_PUT, *place, *facts) != "INSERT 0 1":
-                        return False
-                    for start, piece in results.read_pieces(stream.fileno()):
-                        await connection.execute(_PUT_PIECE, *place, start, piece)
+                facts = header, os.fstat(stream.fileno()).st_size, created, expires
+                if await connection.execute(_PUT, *place, *facts) != "INSERT 0 1":
+                    return False
+                for start, piece in results.read_pieces(stream.fileno()):
+                    await connection.execute(_PUT_PIECE, *place, start, piece)
                 limits = created, max_size, results.LAST_READERS, handle
                 if await connection.execute(_EXPIRE, self._principal, *limits) != "DELETE 0":
                     await connection.execute(_FORGET, self._principal, results.MOST_GONE)
             return True
 
-        if not self._link.run_now(put):
+        with file.open("rb") as stream:
+            header = stream.read(results.HEADER)
+            added = self._link.run_now(put)
+        if not added:
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         super().finish(handle, created=created, expires=expires, max_size=max_size)
 
@@ -81,10 +127,9 @@ class PostgresResults(results.ResultFiles):
             raise UnknownResultError(handle)
         if row["gone"] or row["expires"] <= now:
             raise ExpiredResultError(handle)
-        file = self.file_of(handle)
-        if not file.exists():
+        if not self.file_of(handle).exists():
             self.receive(handle, expires=row["expires"], write=partial(self._fetch, handle))
-        return file
+        return self.file_of(handle)
 
     def headers(self, *, now: float) -> list[tuple[str, bytes]]:
         statement = "SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2"
@@ -99,17 +144,29 @@ class PostgresResults(results.ResultFiles):
         which = "WHERE principal = $1 AND handle = $2"
         pieces = f"SELECT place, data FROM result_pieces {which} ORDER BY place"
 
-        async def fetch(connection: Connection) -> bool:
+        async def fetch(connection: Connection) -> bool | OSError:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 size = await connection.fetchval(f"SELECT size FROM results {which}", self._principal, handle)
                 written = 0
                 async for row in connection.cursor(pieces, self._principal, handle, prefetch=4):
-                    os.pwrite(descriptor, row["data"], row["place"])
+                    try:
+                        write_all(descriptor, row["data"], row["place"])
+                    except OSError as error:  # of this machine's disk, which says nothing of the database
+                        return error
                     written += len(row["data"])
             return bool(size) and written == size
 
-        if not self._link.run_now(fetch):
+        fetched = self._link.run_now(fetch)
+        if isinstance(fetched, OSError):
+            raise fetched
+        if not fetched:
             raise ExpiredResultError(handle)  # in this very moment
+
+
+def _free(folder: Path) -> int:
+    """Return how many bytes may still be written below a folder."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
 
 
 class PostgresKeptNames:
