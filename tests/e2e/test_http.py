@@ -17,6 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
+from mcp_core.distribution import VERSION
 from tests.demo_pack import give_demo
 from tests.e2e.http_server import HttpServer
 from tests.e2e.processes import find_descendants, wait_until_gone
@@ -94,7 +95,7 @@ def get(server: HttpServer, path: str, headers: dict[str, str] | None = None) ->
 def test_anybody_may_ask_if_it_lives_and_is_ready(server: HttpServer) -> None:
     assert server.post(server.headers).status == 200
 
-    assert get(server, "/healthz", {"Host": "balancer.example"}).text == "ok\n"
+    assert get(server, "/healthz", {"Host": "balancer.example"}).text == f"ok {VERSION}\n"
     ready = get(server, "/readyz", {"Host": "balancer.example"})
     assert (ready.status_code, ready.json()) == (200, {"ready": True, "problems": {}})
 

@@ -7,13 +7,14 @@ from contextlib import closing
 from urllib.parse import quote
 
 import anyio
+import anyio.to_thread
 import asyncpg
 import pytest
 
 from ot.store.owner import StoreUnavailableError
 from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
-from ot.store.postgres.migrations import SCHEMA, find_migrations
+from ot.store.postgres.migrations import LOCK, SCHEMA, find_migrations
 from tests.packs.db.servers import PASSWORD, RunningServer
 from tests.postgres import address_of, create_database, run_sql
 
@@ -67,6 +68,44 @@ def test_tables_of_a_newer_version_are_left_alone(postgres: RunningServer, templ
         link.run_now(one)
 
     assert "a newer OneTool has changed its tables (migration 998)" in str(caught.value)
+
+
+def test_additions_of_a_newer_version_are_no_reason_to_stop(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "added", template=template)
+    run_sql(postgres, "INSERT INTO onetool.migrations VALUES (998, now(), true, '99')", database="added")
+
+    with closing(PostgresLink(address_of(postgres, "added"))) as link:
+        assert link.run_now(one) == 1
+
+    run_sql(postgres, "INSERT INTO onetool.migrations VALUES (999, now(), false, '99')", database="added")
+    with closing(PostgresLink(address_of(postgres, "added"))) as link, pytest.raises(StoreUnavailableError) as caught:
+        link.run_now(one)
+    assert "a newer OneTool 99 has changed its tables (migration 999)" in str(caught.value)
+
+
+def test_tables_of_before_builds_were_noted_are_brought_up_to_date(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "unnoted", template=template)
+    run_sql(postgres, "ALTER TABLE onetool.migrations DROP COLUMN build, DROP COLUMN additive", database="unnoted")
+
+    with closing(PostgresLink(address_of(postgres, "unnoted"))) as link:
+        assert link.run_now(one) == 1
+
+
+async def test_a_migration_may_take_longer_than_a_statement(postgres: RunningServer) -> None:
+    create_database(postgres, "slow")
+    address = address_of(postgres, "slow")
+    holder = await asyncpg.connect(address)
+    await holder.execute("SELECT pg_advisory_lock($1)", LOCK)
+    with closing(PostgresLink(address, statement=0.2)) as link:
+        waiting = link.submit(one)
+        asked = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        with anyio.fail_after(60):
+            while not await holder.fetchval(asked) and not waiting.done():
+                await anyio.sleep(0.01)
+        await holder.execute("SELECT pg_sleep(1.5)")  # longer than both limits
+        await holder.close()
+
+        assert await anyio.to_thread.run_sync(waiting.result, 60) == 1
 
 
 def test_a_role_that_may_not_use_the_tables_is_told_so(postgres: RunningServer, template: str) -> None:

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mcp_core.distribution import VERSION
 from mcp_core.line_pipes import MAX_LINE
 from mcp_core.private_files import make_private
 from onetool.http.listening import is_loopback
@@ -200,7 +201,7 @@ def watch_routes(
     """Build the routes, with the `checks` of parts by name; figures are for this machine and administrators only."""
 
     async def healthz(_: Request) -> Response:
-        return PlainTextResponse("ok\n")
+        return PlainTextResponse(f"ok {VERSION}\n")
 
     async def readyz(_: Request) -> Response:
         found = dict.fromkeys(checks, f"gave no answer within {PATIENCE:g} s")

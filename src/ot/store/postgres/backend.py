@@ -103,7 +103,7 @@ class SeenDatabase(NamedTuple):
     place: str
     version: str
     missing: tuple[int, ...]  # migrations that the next start of a server applies
-    newer: tuple[int, ...]  # migrations of a newer OneTool
+    newer: tuple[int, ...]  # migrations of a newer OneTool that this one cannot go on with
     may_create: bool
 
 
@@ -113,14 +113,16 @@ async def look_at_database(address: str) -> SeenDatabase:
     try:
         connection = await asyncpg.connect(address, timeout=CONNECTING)
         try:
-            applied: set[int] = set()
+            applied: dict[int, bool] = {}
             if await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", table):
-                applied = {row["number"] for row in await connection.fetch(f"SELECT number FROM {table}")}
+                rows = await connection.fetch(f"SELECT * FROM {table}")
+                applied = {row["number"]: bool(row.get("additive")) for row in rows}
             version = str(await connection.fetchval("SHOW server_version"))
             may_create = await connection.fetchval("SELECT has_database_privilege(current_database(), 'CREATE')")
         finally:
             await connection.close(timeout=CONNECTING)
     except (*LOST, ValueError) as error:
         raise StoreUnavailableError(f"{place_of(address)}: {str(error) or type(error).__name__}") from error
-    missing, newer = tuple(sorted(known - applied)), tuple(sorted(applied - known))
+    missing = tuple(sorted(known - applied.keys()))
+    newer = tuple(sorted(number for number, additive in applied.items() if number not in known and not additive))
     return SeenDatabase(place_of(address), version, missing, newer, bool(may_create))

@@ -64,13 +64,15 @@ LOST = (
 class PostgresLink:
     """Does work with connections of one database. Whatever is in its way raises StoreUnavailableError."""
 
-    def __init__(self, url: str, *, most_connections: int = MOST_CONNECTIONS) -> None:
+    def __init__(self, url: str, *, most_connections: int = MOST_CONNECTIONS, statement: float = STATEMENT) -> None:
+        """A `statement` may take so many seconds."""
         self.problem = ""  # why the database cannot be used at present, if so
         self.place = place_of(url)
         self.password = unquote(urlsplit(url).password or "")
         self.name = f"onetool {secrets.token_hex(8)}"  # of this process, as the database lists it
         self._url = url
         self._most = most_connections
+        self._statement = statement
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -203,7 +205,7 @@ class PostgresLink:
         async with self._opening:
             if self._pool is not None:
                 return self._pool
-            limit = str(int(STATEMENT * 1000))
+            limit = str(int(self._statement * 1000))
             timeouts = {"statement_timeout": limit, "idle_in_transaction_session_timeout": limit}
             pool = await asyncpg.create_pool(
                 self._url,
@@ -211,7 +213,7 @@ class PostgresLink:
                 max_size=self._most,
                 max_inactive_connection_lifetime=0,  # as long as this process lives, the database knows of it
                 timeout=CONNECTING,
-                command_timeout=STATEMENT + 1,
+                command_timeout=self._statement + 1,
                 init=look_after,
                 reset=_nothing,  # work leaves nothing behind in its session, and the usual reset is a round trip
                 server_settings={"application_name": self.name, "search_path": SCHEMA, **timeouts},
