@@ -122,6 +122,8 @@ async def _open_parts(
     audit = stack.enter_context(open_audit(loaded, store))
     shapes = await stack.enter_async_context(Shapes(own.store.shelf.below(SHAPES_FOLDER)))
     results, journal = build_results(loaded, store), open_journal(loaded, store)
+    if telemetry is not None and telemetry.meters is not None:
+        journal.heard_takeover = telemetry.meters.takeovers.add
     for_many, config = loaded.administrator is not None, loaded.config
     questions = state_folder(loaded.home) / QUESTIONS_FOLDER
     executor = ToolExecutor(

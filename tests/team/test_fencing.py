@@ -86,6 +86,12 @@ async def until_made(ledger: Path, name: str) -> None:
             await anyio.sleep(0.02)
 
 
+async def count_takeovers(team: Team) -> int:
+    """Return how many runs the second replica has taken over, as operators see it."""
+    figures = (await team.get(SECOND, "/metrics")).text
+    return int(figures.partition("\nonetool_run_takeovers_total ")[2].split()[0])
+
+
 async def until_ready(team: Team, number: int) -> None:
     with anyio.fail_after(WAIT):
         while (await team.get(number, "/readyz")).status_code != 200:
@@ -108,7 +114,9 @@ async def test_a_run_taken_over_makes_no_effect_when_its_replica_is_back(
     told = await team.text(f"ot.wait(run={run!r}, seconds=0)", at=SECOND)
     lost = await team.last_text(f"ot.wait(run={run!r}, seconds=0)", at=SECOND)
 
+    before = await count_takeovers(team)
     resumed = await team.last_text(f"ot.resume(run={run!r})\n{''.join(calls)}", at=SECOND)
+    counted = await count_takeovers(team) - before
     cable.mend()
     await until_ready(team, FIRST)
     go.touch()
@@ -116,6 +124,7 @@ async def test_a_run_taken_over_makes_no_effect_when_its_replica_is_back(
 
     assert fault != "cut" or AWAY.search(told)
     assert f"run {run} was lost with the server" in lost
+    assert counted == 1
     made = read_ledger(ledger)
     assert TOKEN.findall(resumed)[:2] == [*made[first], *made[second]]
     assert Counter({first: 1, second: 1}) == Counter({name: len(made[name]) for name in (first, second)})

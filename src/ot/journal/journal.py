@@ -78,6 +78,9 @@ class Journal:
         self._later = later
         self._open_changes = open_changes
         self.open_runs: dict[str, RunJournal] = {}  # that go on in this process, by name
+        self.heard_takeover: Callable[[], None] = lambda: (
+            None
+        )  # hears of each run that was lost, and goes on in another
         self._undoing: dict[str, anyio.Lock] = {}  # by the name of the run that is undone
         self.replays: dict[str, Replay] = {}  # by the name of the run whose calls each answers
 
@@ -201,6 +204,7 @@ class Journal:
             return found
         self._take(principal, run, heir, kept)
         if not found.outcome:  # it may have done more until now
+            self.heard_takeover()
             found = self._read(principal, run)[1]
             if alone:
                 _require_resumable(found)
@@ -225,6 +229,7 @@ class Journal:
                 kept, found = self._read_ended(principal, heir)
                 if not found.outcome and not found.resumed:
                     self._take(principal, heir, mine, kept)
+                    self.heard_takeover()
                     found = self._read(principal, heir)[1]
             except UnknownRunError:  # it is no longer kept
                 return
