@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import shlex
 import shutil
@@ -13,6 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from mcp_core.distribution import DISTRIBUTION
+from mcp_core.installation import Way, find_installation
 from mcp_core.json_types import Json, JsonObject, mapping_of
 from onetool.foreign import text_files, wsl
 from onetool.foreign.clients import CLIENTS, LOOKING, ClientFile, System, connection_entry, connection_file
@@ -211,11 +214,23 @@ def _own_command(*, shared: bool) -> tuple[str, list[str]]:
     beside = Path(sys.executable).with_name(NAME)
     if shared and found is not None:
         return NAME, ["serve"]
+    if (started := _uvx_command()) is not None:  # what is beside us goes with uv's cache
+        return started, [DISTRIBUTION, "serve"]
     if beside.is_file():
         return str(beside), ["serve"]
     if found is not None:
         return str(Path(found).absolute()), ["serve"]
     return sys.executable, ["-m", "onetool", "serve"]
+
+
+def _uvx_command() -> str | None:
+    """Return uvx, if it has started this and finds the same again by its name."""
+    found = find_installation()
+    if found.way is not Way.UVX or not found.from_index:
+        return None
+    uv = os.environ.get("UV", "")  # uvx sets it
+    beside = Path(uv).with_name("uvx") if uv else None
+    return str(beside) if beside is not None and beside.is_file() else shutil.which("uvx")
 
 
 def show_difference(connection: Connection) -> Iterator[str]:
