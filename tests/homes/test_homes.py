@@ -143,4 +143,5 @@ def test_there_is_a_home_of_every_released_version() -> None:
         line.split()[1] for line in changelog.splitlines() if line.startswith("## ") and line != "## Unreleased"
     ]
 
-    assert [version for version in released if not (HOMES / f"{version}.tar.xz").exists()] == []
+    wanted = {f"{version}.{kind}.xz" for version in released for kind in ("tar", "sql")}
+    assert wanted - {kept.name for kept in HOMES.glob("*.xz")} == set()
