@@ -27,9 +27,9 @@ from ot.execution.wording import word_error
 from ot.trust.project_trust import read_folder
 
 EPILOG = (
-    "Reads .mcp.json and the configuration of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Zed, Codex and "
-    "Gemini CLI, in WSL also on Windows. Servers you already have stay as they are; a file is backed up before it is "
-    "changed. Exit status: 0; 1 if a file could not be read or written or a server not be started; 2 for usage or "
+    "Reads .mcp.json, the configuration of Claude Code with its plugins, and that of every other client that `onetool "
+    "connect` lists, in WSL also on Windows. Servers you already have stay as they are; a file is backed up before it "
+    "is changed. Exit status: 0; 1 if a file could not be read or written or a server not be started; 2 for usage or "
     "configuration errors."
 )
 _WIDTH = 70

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_core.json_types import Json, JsonObject, list_of
+from mcp_core.json_types import Json, JsonObject, list_of, mapping_of
 from onetool.foreign import wsl
 from onetool.foreign.entries import (
     References,
@@ -36,13 +37,19 @@ class ClientFile(NamedTuple):
     keys: tuple[str, ...] = ("mcpServers",)
     more_keys: tuple[tuple[str, ...], ...] = ()
     project: Path | None = None
+    plugin: Path | None = None  # its folder, if it is a plugin's, which only its client changes
 
     @property
     def references(self) -> References:
         return _REFERENCES.get(self.client, References.BRACES)
 
 
-_REFERENCES = {"codex": References.NONE, "gemini": References.BARE, "opencode": References.CURLY}
+_REFERENCES = {
+    "codex": References.NONE,
+    "gemini": References.BARE,
+    "opencode": References.CURLY,
+    "goose": References.NONE,
+}
 
 
 CLIENTS = {
@@ -58,6 +65,7 @@ CLIENTS = {
     "antigravity": "Antigravity",
     "cline": "Cline",
     "copilot": "Copilot CLI",
+    "goose": "Goose",
     "junie": "Junie",
     "kiro": "Kiro",
     "lm-studio": "LM Studio",
@@ -125,6 +133,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
     zed = data / "Zed" if system.platform == "win32" else system.configuration / "zed"
     codex = Path(system.environ.get("CODEX_HOME") or home / ".codex")
     copilot = Path(system.environ.get("COPILOT_HOME") or home / ".copilot")
+    goose = data / "Block/goose/config" if system.platform == "win32" else system.configuration / "goose"
     claude = ("projects", str(project), "mcpServers")
     # Claude Desktop for Windows is a package, whose folder of data is its own; older installations use the common one.
     packages = home.glob("AppData/Local/Packages/Claude_*/LocalCache") if system.platform == "win32" else ()
@@ -154,6 +163,7 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("zed", zed / "settings.json", ("context_servers",)),
         ClientFile("codex", codex / "config.toml", ("mcp_servers",)),
         ClientFile("gemini", home / ".gemini" / "settings.json"),
+        ClientFile("goose", goose / "config.yaml", ("extensions",)),
         ClientFile("antigravity", home / ".gemini" / "config" / "mcp_config.json"),
         ClientFile("cline", home / ".cline" / "data" / "settings" / _CLINE),
         ClientFile("cline", data / "Code/User/globalStorage/saoudrizwan.claude-dev/settings" / _CLINE),
@@ -163,6 +173,32 @@ def client_files(system: System, project: Path) -> list[ClientFile]:
         ClientFile("lm-studio", home / ".lmstudio" / "mcp.json"),
         *_opencode_files(system.configuration / "opencode"),
     ]
+
+
+def plugin_files(system: System, project: Path) -> list[ClientFile]:
+    """List the files in which plugins of Claude Code that are switched on have servers."""
+    folder = Path(system.environ.get("CLAUDE_CONFIG_DIR") or system.home / ".claude")
+    settings = [folder / "settings.json", *(project / ".claude" / f"settings{kind}.json" for kind in ("", ".local"))]
+    enabled: dict[str, Json] = {}
+    for file in settings:  # the nearest last
+        with suppress(ConfigError):
+            enabled |= mapping_of(read_client_document(read_text_file(file)).get("enabledPlugins"))
+    with suppress(ConfigError):
+        listed = mapping_of(
+            read_client_document(read_text_file(folder / "plugins/installed_plugins.json")).get("plugins")
+        )
+        places = (
+            (name, mapping_of(each).get("installPath")) for name, all_of in listed.items() for each in list_of(all_of)
+        )
+        roots = [Path(place) for name, place in places if enabled.get(name) is True and isinstance(place, str)]
+        names = (".mcp.json", ".claude-plugin/plugin.json")
+        return [
+            ClientFile("claude-code", root / name, more_keys=((),) if name == ".mcp.json" else (), plugin=root)
+            for root in dict.fromkeys(roots)
+            if root.is_absolute()
+            for name in names
+        ]
+    return []
 
 
 _CLINE = "cline_mcp_settings.json"
@@ -194,6 +230,9 @@ def connection_entry(client: str, command: str, arguments: list[str]) -> JsonObj
             return {"source": "custom", **started, "env": {}}
         case "copilot":
             return {"type": "local", **started, "tools": ["*"]}
+        case "goose":
+            known: JsonObject = {"name": "onetool", "enabled": True, "envs": {}, "env_keys": [], "timeout": 300}
+            return {"type": "stdio", "cmd": command, "args": [*arguments], **known}
         case "opencode":
             return {"type": "local", "command": [command, *arguments]}
     return started
@@ -237,7 +276,7 @@ def survey(system: System, project: Path, *, only: Sequence[str] = (), windows: 
     found: list[ForeignServer] = []
     broken: list[ConfigError] = []
     files: list[Path] = []
-    sources = [(system, each) for each in client_files(system, project)]
+    sources = [(system, each) for each in (*client_files(system, project), *plugin_files(system, project))]
     if windows is not None:
         sources += [(windows, each) for each in client_files(windows, project) if each.project is None]
     for owner, source in sources:
@@ -261,7 +300,7 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
     document = read_client_document(original)
     for keys in (_as_written(document, each) for each in (source.keys, *source.more_keys)):
         servers = follow(document, keys)
-        if servers is None:
+        if servers is None or (source.plugin is not None and not keys and "mcpServers" in document):
             continue
         if keys == _OPENCODE_1 and isinstance(servers, dict):
             servers = {name: entry for name, entry in servers.items() if isinstance(entry, dict) and "type" in entry}
@@ -272,7 +311,7 @@ def _read(source: ClientFile, original: TextFile, system: System, project: Path)
         inputs = {str(item["id"]): str(item.get("description", "")) for item in asked if "id" in item}
         for name, entry in list(servers.items())[:MAX_SERVERS]:
             path, translated, reason = (*keys, name), None, "this is OneTool itself" if is_onetool(entry) else ""
-            translator = Translator(system.environ, system.home, project, inputs, source.references)
+            translator = Translator(system.environ, system.home, project, inputs, source.references, source.plugin)
             try:
                 translated = None if reason else read_entry(_local(entry, system), translator, folder=source.project)
             except UnusableEntryError as error:
@@ -292,7 +331,7 @@ def _local(entry: Json, system: System) -> Json:
 def _as_written(document: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return keys with a project's folder as the client has written it, which may be another path to it."""
     projects = document.get("projects")
-    if keys[0] != "projects" or not isinstance(projects, dict) or keys[1] in projects:
+    if keys[:1] != ("projects",) or not isinstance(projects, dict) or keys[1] in projects:
         return keys
     wanted = os.path.realpath(keys[1])
     return ("projects", next((path for path in projects if os.path.realpath(path) == wanted), keys[1]), *keys[2:])

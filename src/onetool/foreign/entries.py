@@ -39,6 +39,7 @@ class Translator:
     project: Path
     inputs: Mapping[str, str] = field(default_factory=dict)  # what the client asks a person for, and with which words
     references: References = References.BRACES
+    plugin: Path | None = None  # the folder of the plugin of Claude Code that has the server
     wanted: dict[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
@@ -68,6 +69,7 @@ class Translator:
         places = dict.fromkeys(("workspaceFolder", "workspaceRoot"), str(self.project))
         places |= {"workspaceFolderBasename": self.project.name, "userHome": str(self.home)}
         places |= dict.fromkeys(("pathSeparator", "/"), "/")
+        places |= {} if self.plugin is None else {"CLAUDE_PLUGIN_ROOT": str(self.plugin)}
         if reference in places:
             return _escaped(places[reference])
         if kind == "env" and _NAME.fullmatch(rest):
@@ -96,6 +98,7 @@ def _escaped(text: str) -> str:
 _TRANSPORTS = frozenset(
     {"stdio", "http", "sse", "streamable-http", "streamablehttp", "streamable_http", "local", "remote"}
 )
+_WITHIN_GOOSE = ("builtin", "platform", "frontend", "inline_python")
 _OWN_NAMES = frozenset({"onetool", "onetool.exe"})
 _OWN_PACKAGE = re.compile(r"onetool(-run)?(\[.*\])?([@=<>~!].*)?")
 _RUNNERS = frozenset({"uv", "uvx", "pipx"})
@@ -146,10 +149,14 @@ def read_entry(entry: Json, translator: Translator, *, folder: Path | None) -> T
     if not isinstance(entry, dict):
         raise UnusableEntryError("it is not an object")
     kind = entry.get("type", entry.get("transport"))
+    if kind in _WITHIN_GOOSE:
+        raise UnusableEntryError("it is a part of its client")
     if isinstance(kind, str) and kind.lower() not in _TRANSPORTS:
         raise UnusableEntryError(f"its transport {kind!r} is not one that OneTool speaks")
     command, arguments = command_line(entry)
-    url = next((text for key in ("url", "serverUrl", "httpUrl") if isinstance(text := entry.get(key), str)), None)
+    url = next(
+        (text for key in ("url", "serverUrl", "httpUrl", "uri") if isinstance(text := entry.get(key), str)), None
+    )
     if isinstance(command, str) and command.strip():
         settings = _started(command, arguments, entry, translator, folder)
     elif url is not None:
@@ -175,6 +182,8 @@ def command_line(entry: Mapping[str, Json]) -> tuple[Json, list[Json]]:
         return command_line({"command": command.get("path"), "args": command.get("args")})
     if isinstance(command, list):
         return (command[0], command[1:]) if command else (None, [])
+    if command is None:
+        command = entry.get("cmd")  # as Goose writes it
     return command, arguments if isinstance(arguments, list) else []
 
 
@@ -190,8 +199,10 @@ def _started(
     settings: ServerEntry = {"command": _at_home(translator.translate(command.strip()), translator.home)}
     if arguments:
         settings["args"] = [translator.translate(_text(argument)) for argument in arguments]
-    env = entry.get("env", entry.get("environment", mapping_of(entry.get("command")).get("env")))
-    passed = _words(entry.get("env_vars"))  # of Codex: names of variables that are passed on
+    inside = mapping_of(entry.get("command"))
+    env = next((entry[key] for key in ("env", "environment", "envs") if key in entry), inside.get("env"))
+    # Of Codex: names of variables that are passed on. Of Goose: of secrets that it keeps elsewhere.
+    passed = [*_words(entry.get("env_vars")), *_words(entry.get("env_keys"))]
     variables = {name: translator.variable(name) for name in passed}
     variables |= {name: translator.translate(value, name) for name, value in _texts(env).items()}
     if variables:

@@ -68,7 +68,8 @@ class Restored(NamedTuple):
 
 def plan_removals(found: Iterable[ForeignServer]) -> Iterator[Removal | ConfigError]:
     """Plan for each file how servers are taken out of it, or say why it cannot be edited."""
-    for file, group in groupby(found, key=lambda each: each.source.file):
+    removable = (each for each in found if each.source.plugin is None)  # Claude Code itself removes a plugin
+    for file, group in groupby(removable, key=lambda each: each.source.file):
         servers = list(group)
         source = servers[0].source
         try:

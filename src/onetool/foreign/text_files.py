@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import itertools
+import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_core.atomic_write import write_file
-from mcp_core.json_types import Json, JsonObject
+from mcp_core.json_types import Json, JsonObject, mapping_of
+from onetool.foreign import table_edit
 from onetool.foreign.json_edit import JsoncError, parse_jsonc, put_member, remove_member
-from onetool.foreign.table_edit import TomlEditError, put_table, read_toml, remove_table
+from onetool.foreign.table_edit import TomlEditError, add_entries, put_table, read_toml, remove_table
+from ot.config.yaml_reader import read_yaml
 from ot.errors import ConfigError
 
 MAX_BYTES = 20_000_000
@@ -103,6 +106,8 @@ def read_client_document(original: TextFile) -> JsonObject:
     with _mistakes_named(original.file):
         if original.file.suffix == ".toml":
             return read_toml(original.text)
+        if original.file.suffix == ".yaml":
+            return _read_yaml(original)
         node = parse_jsonc(original.text)
     document: Json = node.value if node is not None else {}
     if not isinstance(document, dict):
@@ -112,13 +117,28 @@ def read_client_document(original: TextFile) -> JsonObject:
 
 def put_entry(original: TextFile, text: str, path: Sequence[str], entry: JsonObject) -> str:
     with _mistakes_named(original.file):
+        if original.file.suffix == ".yaml":
+            section, name = path
+            kept = remove_entry(original, text, path) if name in mapping_of(_read_yaml(original).get(section)) else text
+            return add_entries(kept, section, {name: entry}, file=original.file, newline=original.newline)
         put = put_table if original.file.suffix == ".toml" else put_member
         return put(text, path, entry, newline=original.newline)
 
 
 def remove_entry(original: TextFile, text: str, path: Sequence[str]) -> str:
     with _mistakes_named(original.file):
+        if original.file.suffix == ".yaml":
+            return table_edit.remove_entry(text, *path, file=original.file)
         return (remove_table if original.file.suffix == ".toml" else remove_member)(text, path)
+
+
+def _read_yaml(original: TextFile) -> JsonObject:
+    """Return the content of a YAML file, whose dates and the like are texts for us; raises ConfigError."""
+    read = read_yaml(original.text, file=original.file, private=False)
+    if read is not None and not isinstance(read, dict):
+        raise ConfigError("does not hold a mapping", file=original.file, fix="it was left out")
+    found: JsonObject = json.loads(json.dumps(read or {}, default=str, skipkeys=True))
+    return found
 
 
 def follow(document: Json, path: Sequence[str]) -> Json:

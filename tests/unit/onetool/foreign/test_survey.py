@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from onetool.foreign.clients import ForeignServer, Survey, System, survey
+from onetool.foreign.taking_out import plan_removals
 
 SERVER = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
 OURS = {"command": "server", "args": ["a"], "env": {"LEVEL": "1"}}
@@ -36,6 +37,13 @@ class Machine:
     def found(self) -> ForeignServer:
         [found] = self.survey().found
         return found
+
+
+GOOSE = """# mine
+GOOSE_MODEL: m
+extensions:
+  s: {name: s, type: stdio, cmd: server, args: [a], envs: {LEVEL: "1"}, enabled: true, timeout: 300}
+"""
 
 
 @pytest.fixture
@@ -71,6 +79,7 @@ def machine(tmp_path: Path) -> Machine:
         ("~/.junie/mcp/mcp.json", {"mcpServers": {"s": SERVER}}, "junie"),
         ("./.kiro/settings/mcp.json", {"mcpServers": {"s": SERVER}}, "kiro"),
         ("~/.lmstudio/mcp.json", {"mcpServers": {"s": SERVER}}, "lm-studio"),
+        ("~/.config/goose/config.yaml", GOOSE, "goose"),
         ("~/.config/opencode/opencode.json", {"mcp": {"servers": {"s": OPENCODE}}}, "opencode"),
         ("./opencode.jsonc", '// mine\n{"mcp": {"servers": {"s": ' + json.dumps(OPENCODE) + ",},},}", "opencode"),
         ("./opencode.json", {"mcp": {"s": {**OPENCODE, "enabled": True}}}, "opencode"),
@@ -281,3 +290,52 @@ def test_codex_is_looked_for_where_it_was_told_to_be(tmp_path: Path) -> None:
     found = survey(System(tmp_path, {"CODEX_HOME": str(tmp_path / "elsewhere")}), tmp_path).found
 
     assert [each.name for each in found] == ["s"]
+
+
+def test_goose_has_extensions_that_are_no_servers_and_secrets_that_it_keeps(machine: Machine) -> None:
+    text = """extensions:
+  developer: {type: builtin, name: developer, enabled: true}
+  far: {type: streamable_http, uri: "https://x.example/mcp", headers: {A: "$B"}, enabled: false}
+  near: {type: stdio, cmd: x, env_keys: [TOKEN]}
+  ours: {type: stdio, cmd: onetool, args: [serve]}
+"""
+    machine.write("~/.config/goose/config.yaml", text)
+
+    found = {each.name: each for each in machine.survey().found}
+
+    assert "it is a part of its client" in found["developer"].reason
+    assert found["far"].entry is not None
+    assert found["far"].entry.settings == {"url": "https://x.example/mcp", "headers": {"A": "$B"}, "enabled": False}
+    assert found["near"].wanted == {"TOKEN": ""}
+    assert "OneTool itself" in found["ours"].reason
+
+
+@pytest.mark.parametrize("text", ["- a", "a: [", "a: *b", "extensions: [a]"])
+def test_a_broken_file_of_goose_harms_no_other(machine: Machine, text: str) -> None:
+    machine.write("~/.config/goose/config.yaml", text)
+    machine.write("~/.cursor/mcp.json", {"mcpServers": {"s": SERVER}})
+
+    survey = machine.survey()
+
+    assert ([each.name for each in survey.found], len(survey.broken)) == (["s"], 1)
+
+
+def test_plugins_of_claude_code_that_are_switched_on_have_servers(machine: Machine) -> None:
+    server = {"command": "${CLAUDE_PLUGIN_ROOT}/run", "args": ["${CLAUDE_PLUGIN_ROOT}"], "env": {"B": "${OTHER:-c}"}}
+    roots = {name: machine.home / "cache" / name for name in ("on", "inline", "off", "gone")}
+    machine.write("~/cache/on/.mcp.json", {"s": server})
+    machine.write("~/cache/inline/.claude-plugin/plugin.json", {"name": "p", "mcpServers": {"t": SERVER}})
+    machine.write("~/cache/off/.mcp.json", {"mcpServers": {"u": SERVER}})
+    plugins = {f"{name}@m": [{"scope": "user", "installPath": str(root)}] for name, root in roots.items()}
+    machine.write("~/.claude/plugins/installed_plugins.json", {"version": 2, "plugins": plugins})
+    machine.write("~/.claude/settings.json", {"enabledPlugins": {"on@m": True, "inline@m": True, "off@m": True}})
+    machine.write("./.claude/settings.json", {"enabledPlugins": {"off@m": False}})
+
+    found = {each.name: each for each in machine.survey().found}
+
+    root = str(roots["on"])
+    assert found.keys() == {"s", "t"}
+    assert found["s"].entry is not None
+    assert found["s"].entry.settings == {"command": f"{root}/run", "args": [root], "env": {"B": "c"}}
+    assert {each.source.client for each in found.values()} == {"claude-code"}
+    assert [*plan_removals(found.values())] == []
