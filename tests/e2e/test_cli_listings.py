@@ -41,6 +41,7 @@ LISTINGS = {
     "connect": ("connect",),
     "chat": ("chat", "--list"),
     "secrets": ("secrets",),
+    "top": ("top", "--once"),
 }
 NO_LISTINGS = {
     "serve",
@@ -52,6 +53,9 @@ NO_LISTINGS = {
     "login",
     "accept",
     "approve",
+    "add",
+    "remove",
+    "update",
     "upgrade",
     "new",
     "sdk-path",

@@ -30,6 +30,7 @@ EXAMPLES: list[tuple[errors.OneToolError, str]] = [
         "/p/onetool.yaml: sever: unknown key; did you mean servers?",
     ),
     (errors.ConfigError("is not valid YAML"), "is not valid YAML"),
+    (errors.KeychainError("is locked", key="TOKEN", fix="unlock it"), "TOKEN: is locked; unlock it"),
     (errors.UnsetVariableError("no value for TOKEN", variable="TOKEN", fix="set it"), "no value for TOKEN; set it"),
     (
         errors.CallLimitError("mail.send", "limits.calls_per_minute", 60, 4.2),
