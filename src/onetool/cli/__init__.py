@@ -46,6 +46,7 @@ COMMANDS = {
     "check": "start every server and extension, and report mistakes",
     "trust": "review what a project's .onetool would do, and trust it",
     "keys": "create, list and revoke the API keys that give machines access to a team's server",
+    "store": "bring the tables of a team's store up to date, or show what that would do",
     "upgrade": "bring the newest version, in the way that OneTool was installed here",
     "init": "write a configuration file to start from",
     "import": "import servers from other MCP clients, or add OneTool to one",
