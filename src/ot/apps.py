@@ -101,8 +101,8 @@ class Apps:
             kept.idle_since = anyio.current_time()
 
     def all_open(self) -> list[tuple[Person, App]]:
-        """Return everybody whose app is open, the least recently seen first."""
-        return [(kept.person, kept.app) for kept in self._kept.values() if kept.app is not None]
+        """Return everybody whose app is open, the least recently seen first; may be called on any thread."""
+        return [(kept.person, kept.app) for kept in list(self._kept.values()) if kept.app is not None]
 
     async def reload(self) -> None:
         """Read the configuration again, and let every app follow it; raises ConfigError, and nothing has changed."""

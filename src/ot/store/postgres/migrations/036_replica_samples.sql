@@ -1,3 +1,4 @@
+-- Additive.
 -- What each minute brought, by replica, for a day: the graphs of the dashboard.
 CREATE TABLE replica_samples (
     replica text NOT NULL,
