@@ -75,11 +75,15 @@ def test_the_rules_and_the_figures_are_well_formed(server: TeamServer) -> None:
     promtool = require_installed("promtool", package="prometheus")
 
     rules = subprocess.run([promtool, "check", "rules", RULES], check=False, capture_output=True, text=True)
+    alerts = subprocess.run(
+        [promtool, "test", "rules", Path(__file__).parent / "alerts.yaml"], check=False, capture_output=True, text=True
+    )
     figures = subprocess.run(
         [promtool, "check", "metrics"], check=False, input=scrape(server), capture_output=True, text=True
     )
 
     assert rules.returncode == 0, rules.stdout + rules.stderr
     assert "SUCCESS" in rules.stdout
+    assert alerts.returncode == 0, alerts.stdout + alerts.stderr
     assert figures.returncode in (0, 3), figures.stderr  # 3: names that its lint would rather have otherwise
     assert "error" not in figures.stderr.lower().replace("error_type", ""), figures.stderr
