@@ -151,6 +151,8 @@ async def help(*, query: str | list[str] = "", info: Literal["list", "min", "ful
     answers = introspect.Help(registry, settings, catalogue, expand_with(snippets), _signatures(), mark)
     text = await answers.answer(queries, info)
     contents = await introspect.name_contents(context, queries)
+    if answers.unmatched and settings.registry.suggest:
+        contents = "\n\n".join(filter(None, [contents, await introspect.suggest_servers(settings, answers.unmatched)]))
     return f"{text}\n\n{contents}" if contents else text
 
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from mcp_core.private_files import make_private
 from onetool.bringing.candidate import OWN_FOLDER, Candidate, Template, Wanted, is_steering
 from onetool.bringing.installing import Installed, Program
-from onetool.bringing.registry import BringingError
+from ot.services.mcp_registry import BringingError
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 500_000_000  # unpacked

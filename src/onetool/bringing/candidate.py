@@ -9,9 +9,9 @@ from functools import partial
 from typing import Literal
 from urllib.parse import urlsplit
 
-from onetool.bringing.entries import Argument, Entry, Input, NamedInput, Package, Transport
-from onetool.bringing.registry import BringingError
 from ot.config.team import is_safe
+from ot.services.mcp_entries import Argument, Entry, Input, NamedInput, Package, Transport
+from ot.services.mcp_registry import BringingError
 
 Kind = Literal["npm", "pypi", "remote", "mcpb"]
 INDEXES = {"npm": "https://registry.npmjs.org", "pypi": "https://pypi.org"}

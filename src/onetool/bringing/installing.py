@@ -21,8 +21,8 @@ from pathlib import Path
 from mcp_core.json_types import Json, mapping_of
 from mcp_core.private_files import make_private
 from onetool.bringing.candidate import Candidate
-from onetool.bringing.registry import BringingError
 from ot.processes.run_program import run_program
+from ot.services.mcp_registry import BringingError
 from ot.workers.extension import WorkerHost, uv_environment
 from ot.workers.uv_program import PreparationError, required_uv
 

@@ -16,7 +16,6 @@ from onetool.bringing.answers import Answer, Answers, build_entry, escaped
 from onetool.bringing.bundles import install_bundle, read_bundle
 from onetool.bringing.candidate import OWN_FOLDER, Candidate, candidates_of, package_candidate, remote_candidate
 from onetool.bringing.installing import Installed, Program, install, origin_of
-from onetool.bringing.registry import BringingError, Listed, McpRegistry
 from onetool.bringing.trying import Tried, try_server
 from onetool.cli import OK, USAGE
 from onetool.cli.asking import Asking
@@ -37,6 +36,7 @@ from ot.parts.known_tools import load_built_in, proxy_host, worker_host
 from ot.proxy import Acceptance
 from ot.proxy.definitions.memory import BROUGHT
 from ot.registry.names import PROTECTED, absent_name
+from ot.services.mcp_registry import BringingError, Listed, McpRegistry
 
 EPILOG = (
     "NAME is a server of the MCP registry (registry.url), in whole or in part; a command as clients have it, `npx -y "

@@ -13,12 +13,12 @@ from pathlib import Path
 from mcp_core.visible_text import visible_line
 from onetool.bringing.answers import Answer, Answers
 from onetool.bringing.candidate import Candidate, Template, Wanted
-from onetool.bringing.registry import BringingError
 from onetool.cli.printing import at_terminal, say
 from onetool.foreign.secret_values import Vault
 from onetool.foreign.secrets_file import known_secrets, put_secret
 from ot.config.loader import LoadedConfig
 from ot.config.paths import FOLDER, SECRETS_FILE
+from ot.services.mcp_registry import BringingError
 
 _TAKEN = "\0"  # stands for a value that no answer equals, so that its name is not used again
 

@@ -13,7 +13,6 @@ from mcp_core.json_types import Json
 from mcp_core.visible_text import visible
 from onetool.bringing.candidate import Candidate, candidates_of, package_candidate
 from onetool.bringing.installing import Installed, Program, install, origin_of
-from onetool.bringing.registry import BringingError, McpRegistry
 from onetool.bringing.trying import Tried, try_server
 from onetool.bringing.versions import is_newer
 from onetool.cli import FAILED, OK, USAGE
@@ -32,6 +31,7 @@ from ot.config.server_settings import ServerSettings
 from ot.parts.known_tools import proxy_host, worker_host
 from ot.proxy import Acceptance
 from ot.proxy.definitions.memory import BROUGHT
+from ot.services.mcp_registry import BringingError, McpRegistry
 
 EPILOG_UPDATE = (
     "The new version is installed beside the old one, and started confined and without secrets; you see what changes "

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from ot.config.reading import Bounds
+from ot.config.reading import After, Bounds
 from ot.config.section import (
     PERSON,
     Bytes,
@@ -96,15 +96,23 @@ class OAuthSettings(Section):
             raise mistake("without TLS, the issuer could be replaced on the way", 'write issuer: "https://..."')
 
 
+def check_registry(value: str) -> str:
+    """Accept a registry whose answers nobody can replace on the way."""
+    if not is_safe(value):
+        raise mistake("without TLS, its answers could be replaced on the way", 'write "https://..."')
+    return value
+
+
 class RegistrySettings(Section):
     """The registry in which `onetool add` looks for servers."""
 
-    url: Url = setting(
+    url: Annotated[Url, After(check_registry)] = setting(
         "https://registry.modelcontextprotocol.io", "the address of a registry with the API of the MCP registry (v0.1)"
     )
     suggest: bool = setting(
         False,
-        "`true` lets `ot.help` say that the registry has servers for what no tool does; it asks the registry then",
+        "`true` lets `ot.help` say that the registry has servers for what no tool does; it sends words of the request "
+        "there",
     )
 
 

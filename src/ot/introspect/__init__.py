@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         note_switched_off,
         wait_for_servers,
     )
+    from ot.introspect.registry_help import suggest_servers
     from ot.introspect.reload import Reload, find_alias_problems
 else:  # Ranking and help are loaded by whoever first asks for them.
     __getattr__ = lazy_names(__name__)

@@ -189,6 +189,7 @@ class Help:
     expand: Expand
     signature_of: SignatureOf
     mark: MarkTool = lambda tool: tool
+    unmatched: list[str] = field(default_factory=list)  # queries that no tool fits
 
     async def answer(self, queries: Sequence[str], info: Info) -> str:
         wanted = [*dict.fromkeys(query.strip().removesuffix("()") for query in queries if query.strip())]
@@ -220,6 +221,7 @@ class Help:
             others = self._matches(found, "list", room // 2)
             return _cut("\n\n".join(filter(None, (f"# {heading}", str(plain), others))), room, "Ask for fewer at once")
         if not found and not exact:  # what shares at least a word with what was asked may be shown
+            self.unmatched.append(query)
             browse = "Try other words, or browse with ot.tools() or ot.packs()."
             text = f"No matches found for {heading!r}. {browse}"
             if found.weak:
