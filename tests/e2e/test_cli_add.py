@@ -179,7 +179,7 @@ async def test_a_command_as_other_clients_have_it_is_installed(shop: Shop, argum
 async def test_secrets_are_typed_unseen_and_named_apart_from_those_of_others(shop: Shop) -> None:
     secret = {"name": "API_KEY", "isSecret": True, "isRequired": True}
     shop.offer(package_of("npm", "weather-mcp", environmentVariables=[secret]))
-    (shop.folder / "secrets.yaml").write_text("API_KEY: of-another-server\n")
+    (shop.folder / "secrets.yaml").write_text("WEATHER_API_KEY: of-another-server\n")
     (shop.folder / "secrets.yaml").chmod(0o600)
 
     def type_it() -> tuple[int, str]:
@@ -194,9 +194,9 @@ async def test_secrets_are_typed_unseen_and_named_apart_from_those_of_others(sho
     status, text = await anyio.to_thread.run_sync(type_it)
 
     assert (status, "sesame" in text) == (0, False)
-    assert shop.servers()["weather"]["env"] == {"API_KEY": "${WEATHER_API_KEY}"}
+    assert shop.servers()["weather"]["env"] == {"API_KEY": "${WEATHER_API_KEY_2}"}
     kept = yaml.safe_load((shop.folder / "secrets.yaml").read_text())
-    assert kept == {"API_KEY": "of-another-server", "WEATHER_API_KEY": "sesame-open-78"}
+    assert kept == {"WEATHER_API_KEY": "of-another-server", "WEATHER_API_KEY_2": "sesame-open-78"}
 
 
 NPM = ("npm", "weather-mcp")
@@ -283,6 +283,14 @@ async def test_names_of_ours_and_of_the_person_are_not_taken(shop: Shop, name: s
 
     assert finished.returncode == 1
     assert "choose another one with --as" in finished.stderr
+
+
+async def test_a_name_like_one_of_ours_is_pointed_out(shop: Shop) -> None:
+    shop.offer(package_of(*NPM), name="io.github.mallory/brawe")
+
+    finished = await shop.run("add", "brawe")
+
+    assert "its name, brawe, is like that of a pack of OneTool's (brave)" in finished.stderr
 
 
 async def test_a_remote_server_gets_its_headers_and_nothing_chooses_its_host(shop: Shop) -> None:

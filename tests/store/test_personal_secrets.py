@@ -42,7 +42,8 @@ def test_they_lie_sealed_and_are_nobody_elses(open_parts: OpenParts, tmp_path: P
     for file in tmp_path.rglob("*"):
         assert file.is_dir() or b"hunter2" not in file.read_bytes()
     stolen = PersonalSecrets(open_parts("bob").shelf, "mallory", lambda: SEALER)
-    assert stolen.read() == {}
+    with pytest.raises(SealError):
+        stolen.read()
     with pytest.raises(SealError):
         stolen.put("TOKEN", "x")
 

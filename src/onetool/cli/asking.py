@@ -73,7 +73,8 @@ class Asking:
             raise BringingError(f"{wanted.name} must be one of {', '.join(wanted.choices)}")
         if not wanted.secret:
             return Answer.plain(value)
-        reference = self._vault.keep(wanted.name, value, owner=self._name)
+        # Under the server's name, as any other could be that of a secret which a pack or an extension reads.
+        reference = self._vault.keep(f"{self._name}_{wanted.name}", value, owner=self._name)
         return Answer(value, reference)
 
     def _typed(self, wanted: Wanted) -> str | None:
