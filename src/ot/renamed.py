@@ -1,4 +1,4 @@
-"""What was renamed, and works under its former name until a later version: one table, which `make check` looks at.
+"""Everything that was renamed, and works under its former name until a later version: a table that `make check` reads.
 
 A key is a path such as `results.keep_for` or `servers.*.cwd`, a tool `pack.tool`; either may move, but a tool stays in
 its pack. Whoever uses a former name is told the new one. What a policy says of a tool's former name holds for the tool.

@@ -1,4 +1,4 @@
-"""What a person gives a server that asks for it: texts, and secrets that its entry only refers to."""
+"""The values that a person gives a server that asks for them: texts, and secrets that its entry only refers to."""
 
 from __future__ import annotations
 

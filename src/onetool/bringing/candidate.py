@@ -75,7 +75,7 @@ class Candidate:
 
     @property
     def wanted(self) -> list[Wanted]:
-        """What it asks for, each once, in the order in which it is used."""
+        """The values that it asks for, each once, in the order in which it is used."""
         templates = (*self.arguments, *self.env.values(), *self.headers.values(), self.url)
         parts = dict.fromkeys(part for each in templates for part in each if isinstance(part, Wanted))
         return [part for part in parts if part is not OWN_FOLDER]

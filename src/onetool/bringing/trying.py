@@ -22,7 +22,7 @@ from ot.store.shelf import Shelf
 
 
 class Tried(NamedTuple):
-    """What a server offered, or why it did not start, with the end of its stderr; one may only lack a login."""
+    """The offer of a server, or why it did not start, with the end of its stderr; one may only lack a login."""
 
     offer: Offer | None
     failure: str = ""

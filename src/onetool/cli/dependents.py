@@ -1,4 +1,4 @@
-"""What of the person's depends on tools of a server: skills, snippets, aliases, rules, and runs in the journal."""
+"""The things of a person that depend on a server's tools: skills, snippets, aliases, rules, and runs in the journal."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class GoingRun(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What a span of time brought to all replicas together."""
+    """The sum of what all replicas did in a span of time."""
 
     at: float  # its end, in seconds since the epoch
     runs: int

@@ -46,7 +46,7 @@ _FORMS = {
 
 @dataclass(slots=True)
 class Listing:
-    """What one list had; `refused` are its items against the protocol by name, each with the reason as REFUSED."""
+    """One list; `refused` are its items against the protocol by name, each with the reason as REFUSED."""
 
     items: list[JsonObject] = field(default_factory=list)
     refused: list[JsonObject] = field(default_factory=list)
