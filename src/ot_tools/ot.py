@@ -29,6 +29,7 @@ from ot.run.runs import Runs
 from ot.run.snippets import expand_with
 from ot.shapes.shapes import Shapes
 from ot.stats.statistics import Statistics
+from ot.store.parts import MOST_RUNS
 
 pack = "ot"
 
@@ -407,10 +408,11 @@ async def runs(*, limit: int = 20) -> list[dict[str, Any]]:
     if limit < 1:
         raise ArgumentValueError(f"limit must be at least 1, got {limit}")
     context = current()
-    found = await anyio.to_thread.run_sync(context.part(Journal).recent, context.caller.principal)
-    for run in found[-limit:]:
+    recent = partial(context.part(Journal).recent, context.caller.principal, most=min(limit, MOST_RUNS))
+    found = await anyio.to_thread.run_sync(recent)
+    for run in found:
         context.caller.memory.note(run.read)
-    return [describe_run(run) for run in found[-limit:]]
+    return [describe_run(run) for run in found]
 
 
 @reads

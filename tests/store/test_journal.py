@@ -75,6 +75,19 @@ async def test_events_of_runs_are_found_without_their_calls(store: Store, owner:
     ]
 
 
+async def test_the_latest_runs_are_read_with_all_of_their_events(store: Store, owner: Owner) -> None:
+    for run in ("r1", "r2", "r3"):
+        store.journal.begin(start(owner, run))
+    store.journal.append(word(owner, "r2", 2, "ended"))
+    store.journal.append(word(owner, "r1", 2, "ended"))
+    await store.journal.settle()
+
+    found = [json.loads(line) for line in store.journal.read_events(owner, ("start", "ended"), most=2)]
+
+    latest = sorted((line["run"], line["event"]) for line in found if line["run"] != "r1")
+    assert latest == [("r2", "ended"), ("r2", "start"), ("r3", "start")]
+
+
 async def test_a_run_of_another_does_not_exist(store: Store, owner: Owner, tmp_path: Path) -> None:
     store.journal.begin(start(owner, "r1"))
     await store.journal.settle()

@@ -53,7 +53,7 @@ def main_runs(options: Namespace) -> int:
             else:
                 say_visibly(*_word_run(run))
             return OK
-        runs = journal.recent(LOCAL)[-max(options.limit, 1) :]
+        runs = journal.recent(LOCAL, most=max(options.limit, 1))
     if options.json:
         say_json([describe_run(run) for run in runs])
     elif not runs:

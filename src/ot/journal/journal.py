@@ -37,7 +37,7 @@ from ot.journal.run_journal import LONGEST_ANSWER, Later, RunJournal
 from ot.store.forms import FORM
 from ot.store.opening import Store
 from ot.store.owner import Owner, word_unreachable
-from ot.store.parts import ChangeStore, FoundRun, JournalStore, begin_line
+from ot.store.parts import MOST_RUNS, ChangeStore, FoundRun, JournalStore, begin_line
 from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot_kernel.values import Encoded, decode_field
@@ -281,11 +281,11 @@ class Journal:
             if not lock.locked():
                 self._undoing.pop(run, None)
 
-    def recent(self, principal: str) -> list[RecordedRun]:
-        """List the runs of this principal and project without their calls, the oldest first."""
+    def recent(self, principal: str, *, most: int = MOST_RUNS) -> list[RecordedRun]:
+        """List the latest runs of this principal and project without their calls, the oldest first."""
         starts: dict[str, JsonObject] = {}
         rest: dict[str, JsonObject] = {}
-        for raw in self.store.read_events(self._owner(principal), (recorded.START, "resume", "ended")):
+        for raw in self.store.read_events(self._owner(principal), (recorded.START, "resume", "ended"), most=most):
             line: JsonObject = json.loads(raw)
             run = str(line["run"])
             if line["event"] != recorded.START:
@@ -293,7 +293,7 @@ class Journal:
             elif line.get(FORM, recorded.FORM_OF_LINES) == recorded.FORM_OF_LINES:
                 starts[run] = line
         runs = (recorded.summarize(start, rest.get(name, {})) for name, start in starts.items())
-        return sorted((each for each in runs if not self._is_old(each.time)), key=lambda each: each.time)
+        return sorted((each for each in runs if not self._is_old(each.time)), key=lambda each: each.time)[-most:]
 
     def going_on(self, runs: Iterable[RecordedRun]) -> list[RecordedRun]:
         """Return those of these runs that go on at this moment, in whichever process, with the calls so far."""

@@ -21,7 +21,7 @@ from mcp_core.private_files import make_private
 from ot.store import owned_files
 from ot.store.owned_files import open_plain
 from ot.store.owner import Owner
-from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
+from ot.store.parts import MOST_RUNS, SPOILT, WHOLE, FoundRun, Mark, Place, begin_line
 
 JOURNAL_FOLDER = "journal"
 LARGEST_FILE = 4 * 1024**2  # bytes of lines
@@ -161,7 +161,7 @@ class EmbeddedJournal:
                 return FoundRun(lines, in_use, heirs=self._heirs(run))
         return None
 
-    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
+    def read_events(self, owner: Owner, events: tuple[str, ...], *, most: int = MOST_RUNS) -> Iterator[bytes]:
         """Yield the lines of these events in all runs of this owner, process by process, the oldest first."""
         words = "|".join(map(re.escape, events)).encode()
         wanted = re.compile(

@@ -28,6 +28,8 @@ AUDIT_FOLDER = "audit"
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
 
+MOST_RUNS = 2**31 - 1  # all of them
+
 RunKey: TypeAlias = tuple[Owner, str]
 """A run, and whose it is."""
 
@@ -136,7 +138,9 @@ class JournalStore(Protocol):
         """Return the run that has taken over one of this process; known once what this one has written is settled."""
 
     def read(self, owner: Owner, run: str) -> FoundRun | None: ...
-    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]: ...
+    def read_events(self, owner: Owner, events: tuple[str, ...], *, most: int = MOST_RUNS) -> Iterator[bytes]:
+        """Yield the lines of these events, at least those of the latest runs, so many."""
+
     def close(self) -> None: ...
 
 

@@ -37,6 +37,7 @@ _SHORTEST = 0.5  # seconds that a value is kept at least
 _SHARE = 10  # how many times longer than its computation a value is kept
 _MOST = 256
 _MOST_RECENT = 30
+_MOST_LOOKED = 500  # runs among which those that go on are looked for
 _MOST_UNFINISHED = 20
 _MOST_CALLS = 12  # of a run in progress
 _LONGEST_VALUE = 2000  # characters
@@ -105,7 +106,7 @@ async def show_live(visit: Visit) -> Response:
 
 
 def _look(journal: Journal, principal: str) -> LiveRuns:
-    recent = journal.recent(principal)[::-1]
+    recent = journal.recent(principal, most=_MOST_LOOKED)[::-1]
     going_on = journal.going_on([run for run in recent if not run.outcome][:_MOST_UNFINISHED])
     names = {run.id for run in going_on}
     return LiveRuns(going_on, list(islice((run for run in recent if run.id not in names), _MOST_RECENT)))

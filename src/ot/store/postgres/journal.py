@@ -18,7 +18,7 @@ from pathlib import Path
 from asyncpg import Record
 
 from ot.store.owner import Owner, shared_project
-from ot.store.parts import SPOILT, WHOLE, FoundRun, Mark, Place
+from ot.store.parts import MOST_RUNS, SPOILT, WHOLE, FoundRun, Mark, Place
 from ot.store.postgres.group_commit import Connection, Row
 from ot.store.postgres.link import LEASE, PostgresLink
 
@@ -48,6 +48,15 @@ SELECT lines, connected, rest FROM found JOIN (
 _READ_HEIRS = "SELECT heir FROM run_owners WHERE principal = $1 AND project = $2 AND run = $3 ORDER BY number"
 _READ_EVENTS = """
 SELECT lines FROM journal_lines WHERE principal = $1 AND project = $2 AND event = ANY($3) ORDER BY id
+"""
+_READ_LATEST = """
+WITH latest AS MATERIALIZED (
+    SELECT run FROM journal_lines WHERE principal = $1 AND project = $2 AND event <> '' AND event = 'start'
+    ORDER BY id DESC LIMIT $4
+)
+SELECT found.lines FROM latest CROSS JOIN LATERAL (
+    SELECT id, lines FROM journal_lines WHERE principal = $1 AND project = $2 AND run = latest.run AND event = ANY($3)
+) AS found ORDER BY found.id
 """
 _FIND_EXCESS = """
 SELECT project, run FROM (
@@ -157,8 +166,10 @@ class PostgresJournal:
         reached = connected and (rest is None or rest > LEASE / 2)
         return FoundRun(lines, in_use, 0.0 if reached or not in_use else rest, tuple(row["heir"] for row in heirs))
 
-    def read_events(self, owner: Owner, events: tuple[str, ...]) -> Iterator[bytes]:
-        for row in self._link.fetch_now(_READ_EVENTS, owner.principal, shared_project(owner), list(events)):
+    def read_events(self, owner: Owner, events: tuple[str, ...], *, most: int = MOST_RUNS) -> Iterator[bytes]:
+        whose = owner.principal, shared_project(owner), list(events)
+        rows = (_READ_EVENTS, *whose) if most == MOST_RUNS else (_READ_LATEST, *whose, most)
+        for row in self._link.fetch_now(*rows):
             yield row["lines"]
 
     # -- rows
