@@ -60,6 +60,7 @@ NO_LISTINGS = {
     "new",
     "sdk-path",
     "seal",
+    "store",
     "listen",
     "demo",
     "dashboard",
