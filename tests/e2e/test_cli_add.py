@@ -187,6 +187,8 @@ async def test_secrets_are_typed_unseen_and_named_apart_from_those_of_others(sho
         with in_terminal(command, cwd=shop.project, env=shop.environ) as terminal:
             terminal.wait_for(lambda text: "Add weather? [y/N]" in text)
             terminal.type("y\n")
+            terminal.wait_for(lambda text: "with blanks between (none):" in text)
+            terminal.type("api.example.com b.example.com\n")
             terminal.wait_for(lambda text: "(not shown)" in text)
             terminal.type("sesame-open-78\n")
             return terminal.wait_for_exit(), terminal.screen.text
@@ -195,6 +197,7 @@ async def test_secrets_are_typed_unseen_and_named_apart_from_those_of_others(sho
 
     assert (status, "sesame" in text) == (0, False)
     assert shop.servers()["weather"]["env"] == {"API_KEY": "${WEATHER_API_KEY_2}"}
+    assert shop.servers()["weather"]["confine"] == {"hosts": ["api.example.com", "b.example.com"]}
     kept = yaml.safe_load((shop.folder / "secrets.yaml").read_text())
     assert kept == {"WEATHER_API_KEY": "of-another-server", "WEATHER_API_KEY_2": "sesame-open-78"}
 

@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import shutil
+import sys
 from argparse import REMAINDER, ArgumentParser, Namespace
 from pathlib import Path
 
@@ -77,8 +78,13 @@ def main(options: Namespace) -> int:
         candidate = _find(options, loaded)
         name = _name_for(candidate, options.own_name, loaded)
         _show(candidate, name, options, loaded)
-        if not options.yes and not (at_terminal() and confirm(visible(f"Add {name}?"))):
-            return fail("onetool: nothing was added" + ("" if at_terminal() else "; --yes adds it as shown"))
+        if not options.yes:
+            if not (at_terminal() and confirm(visible(f"Add {name}?"))):
+                return fail("onetool: nothing was added" + ("" if at_terminal() else "; --yes adds it as shown"))
+            if candidate.kind != "remote" and not options.host:
+                say_visibly(f"Hosts that {name} may reach, such as api.example.com, with blanks between (none):")
+                options.host = sys.stdin.readline().split()
+                _confinement(options)
         return anyio.run(_add, candidate, name, options, loaded)
     except BringingError as error:
         return fail(visible(f"onetool: {error}"))
