@@ -56,11 +56,12 @@ def serve_listener(
     """Serve until a signal; `use_link` is given a link to the dashboard as soon as it can be opened."""
 
     def open_on(link: PostgresLink) -> AbstractAsyncContextManager[Replicas | None]:
-        from onetool.replicas.replicas import open_replicas  # loads asyncpg, an extra
+        from onetool.replicas.replicas import open_replicas, terms_of  # loads asyncpg, an extra
 
         sealer = FollowedKeys(loaded.config, state_folder(loaded.machine_home))
         sealer()  # a mistake in the keys ends the server now
-        return open_replicas(link, sealer, address=address, draining=draining, vitals=vitals_of(link))
+        kept = terms_of(loaded.config)
+        return open_replicas(link, sealer, address=address, draining=draining, vitals=vitals_of(link), terms=kept)
 
     def vitals_of(link: PostgresLink | None) -> Vitals:
         return Vitals(telemetry, draining, state_folder(loaded.machine_home), link)

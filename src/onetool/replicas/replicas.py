@@ -20,10 +20,12 @@ from onetool.replicas.detached_runs import LOOK, QUESTIONS, SETTLE, STOP, WAIT, 
 from onetool.replicas.draining import Draining
 from onetool.replicas.vitals import MINUTE, Sample, Vitals
 from ot.clients.caller import Progress
+from ot.config.models import Config
 from ot.run.answer import Answer
 from ot.run.waiting_runs import PATIENCE, LostRunError, RunState, UnknownStateError, Waiting, WaitingRuns
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
+from ot.store.postgres.retention import DAY, PostgresRetention, Terms
 from ot.store.replicas import BEAT, name_replica
 from ot.store.sealing import Sealer, SealError
 from ot.tasks.owned_tasks import open_background_tasks
@@ -92,7 +94,6 @@ def _objects(found: Mapping[str, Json]) -> dict[str, JsonObject]:
 
 _SAMPLING = round(MINUTE / BEAT)  # beats
 _LEAVING = 3.0  # seconds
-_TIDYING = 100  # beats
 _PLACE = "request state"
 
 
@@ -100,6 +101,7 @@ _PLACE = "request state"
 async def open_presence(
     replicas: PostgresReplicas,
     draining: Draining,
+    retention: PostgresRetention,
     status: Callable[[], JsonObject] = dict,
     vitals: Vitals | None = None,
     *,
@@ -114,14 +116,13 @@ async def open_presence(
                     vitals.note_write(time.perf_counter() - began)
                     if count % _SAMPLING == _SAMPLING - 1:
                         await replicas.add_sample(*_told(vitals.sample()))
-                if count % _TIDYING == 0:
-                    await replicas.forget_old()
             await anyio.sleep(beat)
 
     with suppress(OSError):
         await replicas.beat(status=status())
     async with open_background_tasks() as tasks:
         tasks.start_soon(tell)
+        tasks.start_soon(retention.keep_to_it)
         try:
             yield
         finally:
@@ -163,6 +164,10 @@ class Replicas:
         self._served.update({QUESTIONS: here.questions, SETTLE: here.settle, LOOK: here.look})
 
 
+def terms_of(config: Config) -> Terms:
+    return Terms(config.journal.keep_for, config.stats.keep_days * DAY, config.audit.keep_days * DAY)
+
+
 @asynccontextmanager
 async def open_replicas(
     link: PostgresLink,
@@ -171,13 +176,15 @@ async def open_replicas(
     address: str,
     draining: Draining,
     vitals: Vitals,
+    terms: Terms,
 ) -> AsyncIterator[Replicas]:
     def tell() -> JsonObject:
         return {**vitals.status(), "seal_keys": [*sealer().ids]}
 
     store = PostgresReplicas(link, name_replica(address, version=VERSION, link=link.name))
     served: dict[str, channels.Serve] = {}
-    async with open_presence(store, draining, tell, vitals), channels.open_talks(store, served) as talks:
+    retention = PostgresRetention(link, terms)
+    async with open_presence(store, draining, retention, tell, vitals), channels.open_talks(store, served) as talks:
         # A state is opened in whichever replica, and is as old as a run may wait.
         states = RequestStateSecurity(
             codec=_Codec(sealer), ttl=PATIENCE, bind_principal=lambda ctx: person_of(ctx).principal

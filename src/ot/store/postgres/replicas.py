@@ -19,14 +19,6 @@ from ot.store.replicas import DetachedRun, RememberedClient, SeenReplica, ThisRe
 
 _AGAIN = 0.5  # seconds until a lost connection is tried again
 _LOOKING = 30.0  # seconds after which mail is looked for unasked
-_FORGETTING = (
-    "DELETE FROM replicas WHERE seen < now() - interval '1 hour'",
-    "DELETE FROM replica_mail WHERE sent < now() - interval '10 minutes'",
-    "DELETE FROM detached_runs WHERE began < now() - interval '1 day'",
-    "DELETE FROM client_memories WHERE seen < now() - interval '1 hour'",
-    "DELETE FROM writers WHERE until < now() - interval '1 day'",
-    "DELETE FROM replica_samples WHERE minute < extract(epoch FROM now()) / 60 - 25 * 60",
-)
 _TAKE_MAIL = "DELETE FROM replica_mail WHERE receiver = $1 RETURNING id, body"
 _LOST_IN = """
 greatest(0, coalesce((SELECT extract(epoch FROM until - clock_timestamp()) FROM writers
@@ -78,11 +70,6 @@ class PostgresReplicas:
         statement = "SELECT replica, minute, sample FROM replica_samples WHERE minute >= $1 ORDER BY minute, replica"
         rows = await self._link.fetch(statement, since)
         return [(row["replica"], row["minute"], json.loads(row["sample"])) for row in rows]
-
-    async def forget_old(self) -> None:
-        """Remove what is left of replicas that have been gone for long."""
-        for statement in _FORGETTING:
-            await self._link.fetch(statement)
 
     async def leave(self) -> None:
         async def leave(connection: Connection) -> None:
