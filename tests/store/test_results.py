@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ from ot.store.opening import Store
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.results import PostgresResults
 from ot.text.redaction import Redactor
+from tests.demo_pack import give_demo
+from tests.engine import answer_of, open_engine
 from tests.packs.db.servers import RunningServer
 from tests.services.cable import lay_cable
 from tests.services.full_disk import fill, mount_small_disk
@@ -118,6 +120,32 @@ async def test_what_was_let_go_is_there_for_its_last_readers_and_then_gone_every
 
     with pytest.raises(ExpiredResultError):
         first.find_now(handle)
+
+
+async def test_the_latest_are_listed_or_those_that_are_named(open_results: Opened, clock: Clock) -> None:
+    first, second = open_results(), open_results()
+    handles = []
+    for number in range(4):
+        clock.now += 1
+        handles.append((await first.keep_value(number)).handle)
+
+    assert [each.handle for each in second.all_now(most=2)] == handles[-2:]
+    assert [each.handle for each in second.all_now(only=[handles[1], "abcdefghjk"])] == [handles[1]]
+    assert second.all_now(only=[]) == []
+
+
+@pytest.mark.xdist_group("databases")
+async def test_a_list_of_kept_values_fetches_none_of_them(database: str, tmp_path: Path) -> None:
+    homes = (give_demo(tmp_path / f"home of {name}", f"store: {database}") for name in "ab")
+    engines = (open_engine(tmp_path / name, home=home) for name, home in zip("ab", homes, strict=True))
+    async with AsyncExitStack() as stack:
+        first, second = [await stack.enter_async_context(engine) for engine in engines]
+        (tmp_path / "b").rename(tmp_path / "moved")
+        (tmp_path / "b").symlink_to(tmp_path / "a")  # the same project, under two names
+        await answer_of(first, "for n in range(3): ot.keep(name=f'n{n}', value=[n] * 1000)")
+
+        assert await answer_of(second, "[each['name'] for each in ot.kept()]") == "[n0, n1, n2]"
+        assert not [*(tmp_path / "home of b").rglob("*.result")]
 
 
 async def test_where_an_owner_has_too_much_the_oldest_of_theirs_go(open_results: Opened, clock: Clock) -> None:

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import anyio.to_thread
 
@@ -82,9 +83,15 @@ class KeptValues:
     async def describe_all(self, context: CallContext) -> list[JsonObject]:
         found: list[JsonObject] = []
         entries = await anyio.to_thread.run_sync(self._names.entries, _owner_of(context))
+        handles = {entry.handle for entry in entries.values()}
+        known = await anyio.to_thread.run_sync(partial(self._results.all_now, only=handles))
+        by_handle = {stored.handle: stored for stored in known}
         for name, entry in entries.items():
+            if (stored := by_handle.get(entry.handle)) is None:
+                continue
             with suppress(*_GONE):
-                stored = Stored(entry.handle, await self._reader.facts(entry.handle))
+                if stored.facts.read_before:  # who reads names has read what their writers had
+                    await self._reader.facts(entry.handle)
                 found.append({"name": name, **self._describe(stored)})
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from ot.errors import ResultNotKeptError, ToolError, UnknownResultError
 from ot.logs import LogSpan
 from ot.results.stored_file import ContentWriter, Facts, read_header
 from ot.store.owned_files import word_problem
-from ot.store.results import HANDLE, LAST_READERS, ResultFiles, read_pieces
+from ot.store.results import ALL, HANDLE, LAST_READERS, ResultFiles, read_pieces
 from ot.text.output import escape_surrogates, render, render_lines
 from ot.text.redaction import Redactor
 from ot.values import ToolValue
@@ -81,13 +81,16 @@ class ResultStore:
         except OSError as error:
             raise ToolError(f"the stored result cannot be read: {word_problem(error, self.folder)}") from error
 
-    def all_now(self) -> list[Stored]:
-        """Return every result that is there, the oldest first; one that cannot be read is left out. Raises OSError."""
+    def all_now(self, *, most: int = ALL, only: Collection[str] | None = None) -> list[Stored]:
+        """Return the latest results, or those of some handles, the oldest first; one that cannot be read is left out.
+
+        Raises OSError.
+        """
         found = []
-        for handle, header in self._files.headers(now=self._clock()):
+        for handle, header in self._files.headers(now=self._clock(), most=most, only=only):
             with suppress(ValueError):
                 found.append(Stored(handle, read_header(header)))
-        return sorted(found, key=lambda each: each.facts.created)
+        return sorted(found, key=lambda each: each.facts.created)[-most:]
 
     def let_go_now(self, handle: str) -> None:
         """Let a result expire soon, but not while somebody is about to read it; an unknown handle is ignored."""

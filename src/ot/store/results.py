@@ -12,7 +12,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -35,6 +35,7 @@ HANDLE = re.compile(rf"[{_LETTERS}][{_SIGNS}]{{9}}")
 RESULT, GONE, UNFINISHED = ".result", ".gone", ".tmp"
 STALE = 600.0  # seconds after which an unfinished file belongs to nobody
 SWEEP_INTERVAL = 60.0  # seconds
+ALL = 2**31 - 1  # results
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 KEPT_FOLDER, ANSWERS_FOLDER = "kept", "answers"
 MOST_NAMES = 1000  # of one owner
@@ -111,11 +112,11 @@ class ResultFiles:
             raise ExpiredResultError(handle)
         return file
 
-    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
-        """Return the headers of those that have not expired, by handle."""
+    def headers(self, *, now: float, most: int = ALL, only: Collection[str] | None = None) -> list[tuple[str, bytes]]:
+        """Return the headers of those that have not expired, by handle: at least the latest, so many; or only some."""
         found = []
         for file, state in self._files(RESULT):
-            if state.st_mtime > now:
+            if state.st_mtime > now and (only is None or file.stem in only):
                 with suppress(OSError), open_plain(file) as descriptor:
                     found.append((file.stem, os.read(descriptor, HEADER)))
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
@@ -189,12 +190,17 @@ _MOST_SHOWN = 500
 
 
 async def list_results(visit: Visit) -> Response:
-    stored = await anyio.to_thread.run_sync(visit.who.part(ResultStore).all_now)
+    stored = await anyio.to_thread.run_sync(partial(visit.who.part(ResultStore).all_now, most=_MOST_SHOWN + 1))
     context = visit.who.app.executor.context_for("ot.kept", visit.who.caller)
     kept = await visit.who.part(KeptValues).describe_all(context)
     names = {each["handle"]: each["name"] for each in kept}
-    shown = stored[::-1][:_MOST_SHOWN]
-    return visit.show("results.html.j2", results=shown, total=len(stored), names=names, now=time.time())
+    return visit.show(
+        "results.html.j2",
+        results=stored[::-1][:_MOST_SHOWN],
+        more=len(stored) > _MOST_SHOWN,
+        names=names,
+        now=time.time(),
+    )
 
 
 async def show_result(visit: Visit) -> Response:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,10 @@ WITH left_over AS (
         AND (expires <= $2 OR handle IN (SELECT handle FROM left_over WHERE total > $3))
     RETURNING handle
 ) DELETE FROM result_pieces WHERE principal = $1 AND handle IN (SELECT handle FROM ending)
+"""
+_HEADERS = """
+SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2 {named}
+ORDER BY created DESC LIMIT $3
 """
 _FORGET = """
 DELETE FROM results WHERE principal = $1 AND gone AND handle IN (
@@ -131,9 +136,12 @@ class PostgresResults(results.ResultFiles):
             self.receive(handle, expires=row["expires"], write=partial(self._fetch, handle))
         return self.file_of(handle)
 
-    def headers(self, *, now: float) -> list[tuple[str, bytes]]:
-        statement = "SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2"
-        return [(row["handle"], row["header"]) for row in self._link.fetch_now(statement, self._principal, now)]
+    def headers(
+        self, *, now: float, most: int = results.ALL, only: Collection[str] | None = None
+    ) -> list[tuple[str, bytes]]:
+        named = "" if only is None else "AND handle = ANY($4)"
+        values = (self._principal, now, most, *([] if only is None else [[*only]]))
+        return [(row["handle"], row["header"]) for row in self._link.fetch_now(_HEADERS.format(named=named), *values)]
 
     def let_go(self, handle: str, *, end: float) -> None:
         statement = "UPDATE results SET expires = least(expires, $3) WHERE principal = $1 AND handle = $2"
