@@ -9,7 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +94,7 @@ class Machine:
         if self.server is not None:
             server, self.server = self.server, None
             await asyncio.to_thread(server.end)
-            self.noticed += [line.strip() for line in server.log if "Traceback" in line]
+            self.noticed += _exceptions_in(server.log)
 
     async def start(self) -> None:
         if not self.alive:
@@ -149,6 +149,14 @@ class Machine:
 
     def faults(self) -> Sequence[Fault]:
         return [self.killed, self.paused, self.ended, *([self.full] if self.disk.mounted else [])]
+
+
+def _exceptions_in(log: list[str]) -> Iterator[str]:
+    """Yield the last line of each traceback."""
+    lines = iter(log)
+    for line in lines:
+        if "Traceback" in line:
+            yield next((each.strip() for each in lines if not each.startswith(" ")), "")
 
 
 async def damage(folder: Path, chance: random.Random) -> str:
