@@ -20,12 +20,13 @@ from ot.store.postgres.link import PostgresLink
 PERIOD = 300.0  # seconds from one removal to the next
 LOOKING = 60.0  # seconds after which each replica looks whether it is time
 MOST_ROWS = 5000  # that a statement removes
-MOST_LARGE = 100  # runs, files or results that it removes with all that belongs to them
+MOST_LARGE = 500  # runs, files or results that it removes with all that belongs to them
 DAY = 86400.0  # seconds
 _MINUTE, _HOUR = 60.0, 3600.0
 
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _CLAIM = "SELECT true FROM retention WHERE due <= $1 FOR UPDATE SKIP LOCKED"
+_BY_INDEX = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"  # each batch is a small part of a table
 _REMOVE_ROWS = """
 DELETE FROM {table} WHERE ctid = ANY(ARRAY(
     SELECT ctid FROM {table} WHERE {old} LIMIT {most} FOR UPDATE SKIP LOCKED
@@ -33,7 +34,7 @@ DELETE FROM {table} WHERE ctid = ANY(ARRAY(
 """
 _REMOVE_WHOLE = """
 DELETE FROM {table} WHERE ({whole}) IN (
-    SELECT DISTINCT {whole} FROM {table} AS part WHERE written < $1 AND {only} AND NOT EXISTS (
+    SELECT {whole} FROM {table} AS part WHERE written < $1 AND {only} AND NOT EXISTS (
         SELECT FROM {beside} AS newer WHERE ({newer}) = ({part}) AND {still}
     ) LIMIT {most}
 )
@@ -90,6 +91,7 @@ class PostgresRetention:
             now = await connection.fetchval(_NOW) if given is None else given
             if not await connection.fetchval(_CLAIM, now):
                 return 0
+            await connection.execute(_BY_INDEX)
             removed = 0
             for statement, age in self._statements:
                 removed += int((await connection.execute(statement, now - age)).rpartition(" ")[2])
