@@ -202,8 +202,8 @@ class PathUndoer:
 
     @contextmanager
     def _reach_allowed(self, path: str) -> Iterator[ResolvedPath]:
-        below = any(Path(path).is_relative_to(each) for each in self._folders)
-        if below or any(each.is_relative_to(path) for each in (*self._configured, *self._folders)):  # or one around it
+        own = any(Path(path).is_relative_to(each) or Path(path) == each.parent for each in self._folders)
+        if own or any(each.is_relative_to(path) for each in self._configured):  # or one of its folders
             with closing(begin(path)) as way:
                 try:
                     go(way, follow=False)

@@ -436,3 +436,18 @@ def test_notes_that_somebody_has_forged_lead_nowhere_else(forged: list[dict[str,
             assert "cannot be read" in error.reason  # noqa: PT017 - or it says so step by step
 
         assert [(each.name, each.read_text()) for each in outside.iterdir()] == [("f", "mine")]
+
+
+def test_a_forged_note_gives_no_folder_around_the_project_other_permissions(tmp_path: Path) -> None:
+    bench = Workbench(tmp_path)
+    place = bench.project.parent
+    place.chmod(0o700)
+    with bench.run("r1"):
+        bench.write("a", "new")
+    with suppress(RunNotUndoableError, ValueError):
+        bench.forge("r1", {"kind": "path", "path": str(place), "was": ["folder", 0o777], "now": ["folder", 0o700]})
+
+    with suppress(RunNotUndoableError):
+        bench.undo("r1", by="u1")
+
+    assert place.stat().st_mode & 0o777 == 0o700

@@ -75,7 +75,8 @@ class Workbench:
 
     def plan(self, name: str) -> tuple[Plan, PathUndoer]:
         run = self._journal.find("local", name, ended=False)
-        undoer = PathUndoer(self.files, self._journal.changes_of(run))
+        own = [self.project / ".onetool" / name for name in ("skills", "tools")]
+        undoer = PathUndoer(self.files, self._journal.changes_of(run), folders=own)
         kept = self._journal.changes_of(run)
         calls = CallUndoer(CallContext("ot.undo", None), kept, self._journal.store.fetch)  # type: ignore[arg-type]
         return asyncio.run(make_plan(run, kept, {PATH: undoer, MOVE: undoer}, calls)), undoer
