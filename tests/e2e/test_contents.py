@@ -469,8 +469,9 @@ async def test_nobody_hears_of_what_the_policy_denies(tmp_path: Path) -> None:
 async def test_help_names_the_prompts_and_resources_that_fit(tmp_path: Path) -> None:
     menu = {"uri": "menu://lunch", "name": "lunch", "description": "Dishes of the canteen for lunch"}
     review = {"name": "critique", "description": "Ask for a critique of a canteen"}
-    one = offers(tmp_path, "one", prompts=[review], resources=[menu, DOCUMENT])
-    async with client_of(tmp_path, {"one": one}, heard=4) as client:
+    long = {"uri": f"long://{'x' * 8_000}", "name": "long"}
+    one = offers(tmp_path, "one", prompts=[review], resources=[menu, long, DOCUMENT])
+    async with client_of(tmp_path, {"one": one}, heard=5) as client:
         [answer] = (await client.call_tool("run", {"command": "ot.help(query='canteen lunch dishes')"})).content
         [other] = (await client.call_tool("run", {"command": "ot.help(query='send a mail')"})).content
         [named] = (await client.call_tool("run", {"command": "ot.tools(pattern='one.')"})).content
@@ -478,7 +479,8 @@ async def test_help_names_the_prompts_and_resources_that_fit(tmp_path: Path) -> 
         [everything] = (await client.call_tool("run", {"command": "ot.tools(info='list')"})).content
 
     uses = ["ot.prompts(name='critique', server='one')", "ot.read(uri='menu://lunch')", "ot.read(uri='notes://today')"]
-    assert f"[Prompts and resources of servers, which are no tools: {', '.join(uses)}.]" in str(named)
+    more = "1 more, see ot.prompts() and ot.resources()"
+    assert f"[Prompts and resources of servers, which are no tools: {', '.join([*uses, more])}.]" in str(named)
     assert f"[Prompts and resources of servers, which are no tools: {uses[1]}.]" in str(fitting)
     assert "Prompts and resources" not in str(everything)
     assert "ot.read(uri='menu://lunch'): Dishes of the canteen for lunch" in str(answer)

@@ -36,9 +36,11 @@ async def note_contents(context: CallContext, pattern: str) -> None:
     """Name what a listing of tools with this pattern does not show; a listing of everything does not mention it."""
     listed = await _listed(context) if pattern else None
     found = [use for _, name, use in _uses(listed) if contains(name, pattern)] if listed is not None else []
+    named = [use for use in found if len(use) <= _LINE][:_MOST]
     if found:
-        more = f", and {len(found) - _MOST:,} more: ot.prompts(), ot.resources()" if len(found) > _MOST else ""
-        context.note(f"[Prompts and resources of servers, which are no tools: {', '.join(found[:_MOST])}{more}.]")
+        left = len(found) - len(named)
+        more = [f"{left:,}{' more' if named else ''}, see ot.prompts() and ot.resources()"] if left else []
+        context.note(f"[Prompts and resources of servers, which are no tools: {', '.join([*named, *more])}.]")
 
 
 async def _listed(context: CallContext) -> Listed | None:
