@@ -86,18 +86,18 @@ $(DOJO): bench/flows/programs/requirements.txt | setup
 run: setup  ## show a short session with the real server
 	@$(BIN)/onetool demo
 
-test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(VIEWS) $(SHOP)  ## run all tests
+test: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(VIEWS) $(SHOP)  ## run the tests
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed
 
 # Without the rooms whose tests make environments, start servers and wear kernels out, and without properties, which try many examples.
 test-quick: compiled  ## run the quick tests of single parts, between two edits (a minute)
-	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m 'not long and not ray and not hypothesis' \
+	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup -m 'not long and not ray and not release and not hypothesis' \
 		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel --ignore tests/unit/mcp_guide \
 		$(or $(TESTS),tests/unit)
 
-test-long: compiled system $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(INSPECTOR)  ## run the tests that are too long for `make test`
+test-long: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(VIEWS) $(INSPECTOR)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
-	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray'
+	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray and not release'
 
 # Those whose tests run code, by the server of each test or by one of their own; what is skipped is listed with its reason.
 WASM := tests/unit/kernel tests/unit/run tests/unit/journal tests/unit/ot_kernel tests/unit/results tests/unit/skills tests/packs/undo tests/spec \
@@ -174,8 +174,9 @@ bundle: setup  ## make the bundle that Claude Desktop installs (dist/)
 	@$(BIN)/python -m scripts.bundle
 
 # Two components made from the same sources differ: whoever makes a release again names the one that it has.
-release: setup  ## make and check everything that is published of a version (dist/release); COMPONENT=FILE hands over its component
+release: compiled wasm $(SHOP)  ## make and check everything that is published of a version (dist/release); COMPONENT=FILE hands over its component
 	@$(BIN)/python -m scripts.release $(if $(COMPONENT),--component $(COMPONENT))
+	@$(KEEP_BYTECODE) $(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --repeat-failed -m release tests/wheel tests/shop
 
 lock: setup  ## update the pinned dependencies
 	scripts/lock

@@ -10,6 +10,7 @@ import pytest
 from bench.hostile_runs import FORGE, HOSTILE
 from bench.servers import RUN, open_servers, run, warm_up
 from tests.abuse.conftest import Abused, Told
+from tests.longer import long_after
 
 SEEDS = range(12)
 AT_ONCE = 4
@@ -147,7 +148,7 @@ def test_calls_that_come_faster_than_they_are_answered_wait_in_their_kernel() ->
             assert peak_memory(server.pid) - before < 250 * 1024**2
 
 
-@pytest.mark.parametrize("first", SEEDS[::AT_ONCE])
+@pytest.mark.parametrize("first", long_after(1, SEEDS[::AT_ONCE]))
 async def test_others_are_answered_beside_random_frames_and_programs(hasty_server: Abused, first: int) -> None:
     codes = [RANDOM.replace("SEED", str(seed)) for seed in range(first, first + AT_ONCE)]
 

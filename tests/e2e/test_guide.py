@@ -17,6 +17,7 @@ from mcp_types import TextResourceContents
 
 from tests.availability import require_program
 from tests.e2e.raw_server import WAIT, environment_of
+from tests.longer import long_after
 from tests.preloaded import preloaded_command, run_preloaded
 
 PROGRAM = Path(sys.executable).with_name("mcp-guide")
@@ -189,7 +190,7 @@ def test_a_client_that_leaves_before_its_answer_is_no_error(raw: subprocess.Pope
     assert b"Traceback" not in raw.stderr.read()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", long_after(1, [signal.SIGTERM, signal.SIGINT]))
 def test_a_signal_ends_the_program_at_once(raw: subprocess.Popen[bytes], number: int) -> None:
     send(raw, HELLO)
     assert raw.stdout is not None

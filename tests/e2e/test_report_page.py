@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Dialog, Page, ViewportSize
 
 from ot.stats.figures import ClientFigures, ModelFigures, Moment, Offered, Savings, Summary, TimeSaved, ToolFigures
 from ot.stats.report import render_report
+from tests.longer import long_after
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -169,7 +170,7 @@ def test_a_tool_is_found_by_part_of_its_name(tab: Seen, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("summary", [FULL, EMPTY], ids=["full", "empty"])
-@pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.parametrize("width", long_after(1, [320, 390, 768]))
 def test_nothing_is_cut_off_on_a_phone(tab: Seen, tmp_path: Path, summary: Summary, width: int) -> None:
     page = open_page(tab, tmp_path, summary, width=width).page
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.availability import require_component
 from tests.e2e.processes import wait_until_gone
+from tests.longer import long_after
 from tests.macos.mac import Mac, configure
 from tests.macos.tree import make_tree
 from tests.models.terminal import in_terminal
@@ -55,7 +56,9 @@ def test_an_engine_that_is_missing_is_told_in_a_sentence(tmp_path: Path, engine:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("compiled", [False, True], ids=["before it is compiled", "after it was compiled"])
+@pytest.mark.parametrize(
+    "compiled", long_after(1, [False, True]), ids=["before it is compiled", "after it was compiled"]
+)
 def test_a_broken_wasmtime_is_told_in_a_sentence_with_the_command_that_helps(tmp_path: Path, *, compiled: bool) -> None:
     require_component()
     broken = Mac(make_tree(tmp_path / "python"))
@@ -110,6 +113,7 @@ def test_clients_are_connected_and_their_servers_imported(mac: Mac, tmp_path: Pa
     assert entry["args"][0] == "serve"
 
 
+@pytest.mark.long
 def test_check_and_doctor_start_everything(mac: Mac, tmp_path: Path) -> None:
     configure(tmp_path, f"servers: {{plain: {{command: {sys.executable}, args: ['{SERVER}']}}}}\n")
 

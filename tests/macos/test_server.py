@@ -166,12 +166,14 @@ async def test_packs_with_helpers_work_where_a_person_switched_their_confinement
     assert ImageContent.__name__ in picture
 
 
+@pytest.mark.long
 async def test_servers_from_npm_answer(person: Person) -> None:
     assert "42" in await person.run("everything.get_sum(a=2, b=40)")
     assert "private" in await person.run(f"filesystem.read_text_file(path={str(person.home / 'diary.txt')!r})")
     assert await person.value_of("memory.read_graph()") == {"entities": [], "relations": []}
 
 
+@pytest.mark.long
 async def test_an_extension_has_its_dependency(person: Person) -> None:
     assert await person.value_of("things.version()") == ["1.0", "darwin"]
     assert re.search("things", await person.run("ot.health()['workers']"))

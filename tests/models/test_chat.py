@@ -103,6 +103,7 @@ def test_an_answer_is_laid_out_once_and_calls_are_shown_with_their_time(chat: Ch
     assert status == 0
 
 
+@pytest.mark.long
 def test_an_answer_longer_than_the_screen_is_printed_once(chat: Chat, server: ScriptedServer) -> None:
     lines = [f"line {number:03}" for number in range(3 * ROWS)]
     server.answer({}, {"content": "```text\n" + "\n".join(lines) + "\n```\n\nThe end."}, latency=2)
@@ -182,6 +183,7 @@ def test_a_question_to_a_person_is_not_written_into_the_answer(tmp_path: Path, s
     assert (tmp_path / "answer").read_text() == "so be it\n"
 
 
+@pytest.mark.long
 def test_ctrl_c_at_a_question_ends_its_line_and_the_answer(chat: Chat, server: ScriptedServer) -> None:
     server.answer({"hasToolResult": False}, {"toolCalls": [run_code("demo.upper(text='hello')")]})
 

@@ -16,6 +16,7 @@ import anyio.to_thread
 import pytest
 
 from tests.e2e.raw_server import WAIT
+from tests.longer import long_after
 from tests.packs.db.servers import RunningServer
 from tests.postgres import fresh_database
 from tests.proxied import program
@@ -98,7 +99,7 @@ async def until_ready(team: Team, number: int) -> None:
             await anyio.sleep(0.05)
 
 
-@pytest.mark.parametrize("fault", ["cut", "held", "half"])
+@pytest.mark.parametrize("fault", long_after(1, ["cut", "held", "half"]))
 async def test_a_run_taken_over_makes_no_effect_when_its_replica_is_back(
     team: Team, cable: Cable, ledger: Path, tmp_path: Path, fault: str
 ) -> None:

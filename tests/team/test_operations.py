@@ -97,6 +97,7 @@ def pooled(server: RunningServer, name: str, mode: str = "session") -> Iterator[
                 process.terminate()
 
 
+@pytest.mark.long
 async def test_replicas_work_through_pgbouncer_in_session_mode(
     postgres: RunningServer, template: str, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from ot.store.opening import build_backend
 from ot.store.sealing import new_key as new_seal_key
 from tests.e2e.http_server import INITIALIZE
 from tests.e2e.raw_server import WAIT
+from tests.longer import long_after
 from tests.team.team_server import TeamServer, serve_team
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
@@ -48,7 +49,7 @@ def store(database: str) -> dict[str, object]:
     return {"store": database, "seal": {"keys": [new_seal_key()]}}
 
 
-@pytest.mark.parametrize("people", [1, 60])
+@pytest.mark.parametrize("people", long_after(1, [60, 1]))
 async def test_six_hundred_at_once_are_answered_or_told_to_wait(
     tmp_path: Path, store: dict[str, object], people: int
 ) -> None:

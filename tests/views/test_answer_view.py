@@ -10,6 +10,7 @@ import pytest
 from mcp.client.extension import advertise
 from playwright.sync_api import Browser, FrameLocator, Locator, expect
 
+from tests.longer import long_after
 from tests.views.view_host import ANSWER, PAGE, VIEWS, ViewHost, bundle_host, open_host, serving
 
 pytestmark = [
@@ -34,7 +35,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield served
 
 
-@pytest.fixture(scope="module", params=["legacy", "auto"], ids=["with a session", "sessionless"])
+@pytest.fixture(scope="module", params=long_after(1, ["auto", "legacy"]), ids=["sessionless", "with a session"])
 def host(
     request: pytest.FixtureRequest, address: str, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ViewHost]:
@@ -229,7 +230,7 @@ def test_a_handle_is_good_for_its_own_answer_and_client_only(
         assert "Unknown or expired handle" in refused["error"]
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", long_after(1, ["auto", "legacy"]))
 def test_other_clients_see_nothing_of_it(mode: str, address: str, browser: Browser, tmp_path: Path) -> None:
     other = advertise(VIEWS, {"mimeTypes": [PAGE.replace("mcp-app", "other")]})
     for extensions in ([], [other]):

@@ -112,6 +112,7 @@ def nested(view: FrameLocator, server: str) -> FrameLocator:
     return view.frame_locator(f"iframe[title='View of {server}']")
 
 
+@pytest.mark.long
 def test_views_of_servers_from_npm_work_inside_ours(host: ViewHost) -> None:
     view = host.show("vanilla.get_time()")
     inside = nested(view, "vanilla")

@@ -133,7 +133,7 @@ def test_speech_that_could_not_be_recognised_is_not_said_to_be_none(tmp_path: Pa
 
 @pytest.mark.parametrize("how", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM])
 def test_ended_in_the_middle_it_leaves_no_process(tmp_path: Path, how: signal.Signals) -> None:
-    (tmp_path / "onetool.yaml").write_text(CONFIG)
+    (tmp_path / "onetool.yaml").write_text(CONFIG.replace("{", "{engine: grammar, "))
     with subprocess.Popen(
         [sys.executable, "-m", "onetool", "listen", "--config", tmp_path / "onetool.yaml", "--stdin", "--no-answer"],
         env={"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MARK": str(tmp_path)},

@@ -24,6 +24,7 @@ from ot_voice.recognisers import (
     Transcript,
 )
 from ot_voice.second_opinion import SecondOpinion, agreement, choose
+from tests.longer import long_after
 from tests.voice.rooms import ROOMS, Room, heard_in
 from tests.voice.spoken_audio import in_a_room, speak
 
@@ -58,7 +59,7 @@ async def test_moonshine_hears_free_speech(host: IsolateHost) -> None:
     assert heard.engine == "moonshine"
 
 
-@pytest.mark.parametrize("voice", ["flite-slt", "flite-rms", "espeak-us", "espeak-gb"])
+@pytest.mark.parametrize("voice", long_after(1, ["flite-slt", "flite-rms", "espeak-us", "espeak-gb"]))
 async def test_the_grammar_hears_commands_and_writes_names_as_their_owner_does(host: IsolateHost, voice: str) -> None:
     heard = await GrammarRecogniser(host, in_the_house).transcribe(
         said("dim the bedroom lamp to thirty percent", voice)
@@ -102,6 +103,7 @@ async def test_what_is_too_short_for_a_word_has_no_words(host: IsolateHost, audi
     assert (await GrammarRecogniser(host, in_the_house).transcribe(audio)).text == ""
 
 
+@pytest.mark.long
 async def test_a_second_opinion_takes_the_command_for_commands_and_free_words_for_the_rest(host: IsolateHost) -> None:
     async def in_the_flat() -> Names:
         return Names(devices=("Kitchen Light", "Front Door"))  # the fewer commands there are, the sooner one is found
@@ -150,7 +152,7 @@ def test_a_person_is_asked_where_two_commands_are_nearly_as_likely() -> None:
     assert choose(free, replace(command, unsure=True)).doubted == free.text
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+@pytest.mark.parametrize("room", long_after(1, ROOMS), ids=lambda room: room.name)
 async def test_commands_are_found_in_a_room_with_noise(host: IsolateHost, room: Room) -> None:
     heard = heard_in(room, speak("turn off the kitchen light", "flite-rms", pace=1.0), seed=1)
 

@@ -9,6 +9,7 @@ from ot.errors import VoiceError
 from ot.execution.wording import word_error
 from ot_voice.audio import Utterance
 from ot_voice.ear import Ear, Sound, WakeWord, WakeWordHeard, open_detector
+from tests.longer import long_after
 from tests.voice.spoken_audio import cut_blocks, in_a_room, silence, speak
 
 pytestmark = pytest.mark.xdist_group("voice")
@@ -22,7 +23,7 @@ def hear(audio: bytes, *, window: float = 8.0) -> list[Sound]:
     return [sound for sound in sounds if isinstance(sound, Utterance | WakeWordHeard)]
 
 
-@pytest.mark.parametrize("voice", ["flite-slt", "flite-rms", "espeak-us"])
+@pytest.mark.parametrize("voice", long_after(1, ["flite-slt", "flite-rms", "espeak-us"]))
 def test_what_follows_the_wake_word_is_heard(voice: str) -> None:
     command = speak("turn on the kitchen light", voice)
 

@@ -16,7 +16,7 @@ from scripts.bundle import build_bundle
 from tests.availability import report_missing
 from tests.shop.programs import mcpb
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("wheel")]
 
 
 def test_two_bundles_of_a_wheel_are_the_same(wheel: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.proxied import PROGRAMS
 from tests.shop.programs import claude, mcpb
 from tests.wheel.newcomer import ROOT, UV, Person
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("wheel")]
 
 OWN = ("mail", "shop", "wiki")
 QUESTION = '", ".join([mail.echo(text="one"), shop.echo(text="two"), wiki.echo(text="three")])'

@@ -12,7 +12,7 @@ import pytest
 from mcp_core.distribution import DISTRIBUTION, VERSION
 from tests.wheel.newcomer import NEWER, ROOT, Person
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("wheel")]
 
 
 def test_uv_and_pip_bring_the_version_that_was_found(person: Person) -> None:

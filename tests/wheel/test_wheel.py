@@ -21,7 +21,7 @@ from scripts.release import check_wheel
 from scripts.shop_window import read_facts
 from tests.availability import report_missing, require_component
 
-pytestmark = pytest.mark.xdist_group("wheel")
+pytestmark = [pytest.mark.release, pytest.mark.xdist_group("wheel")]
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src"

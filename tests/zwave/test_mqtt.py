@@ -11,6 +11,7 @@ import aiomqtt
 import anyio
 import pytest
 
+from tests.longer import long_after
 from tests.zwave.broker import PASSWORD, USERNAME, Broker, open_broker, open_gateway
 from tests.zwave.client import Zwave, open_zwave
 from tests.zwave_house import ZwaveHouse
@@ -31,7 +32,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield broker
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("form", long_after(2, FORMS.values()), ids=FORMS)
 async def test_a_house_is_seen_and_controlled_in_each_form_that_a_gateway_has(
     broker: Broker, zwave_house: ZwaveHouse, form: dict[str, Any]
 ) -> None:

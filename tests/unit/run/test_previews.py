@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ot.run.answer import Answer
 from tests.engine import answer_of, open_engine, write_skill
 from tests.ledger import LEDGER, Desk, name_in
+from tests.longer import long_after
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("previews")]  # the tests share an engine
 
@@ -328,7 +329,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("limit", long_after(1, LIMITS))
 async def test_a_list_has_a_limit(desk: Desk, limit: str) -> None:
     answer = await desk.run(f"ot.preview()\n{LIMITS[limit]}")
     whole = await desk.whole(answer)
