@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -224,6 +223,8 @@ schemas = st.recursive(
 @unhurried
 @given(schemas, st.dictionaries(st.sampled_from(["a", "b", "c"]), json_values, max_size=3))
 def test_what_the_whole_schema_accepts_is_accepted(schema: dict[str, Any], data: dict[str, Any]) -> None:
+    import jsonschema  # slow: see test_shop_window.py
+
     schema = {**schema, "type": "object"}
     if not jsonschema.Draft202012Validator(schema).is_valid(data):
         return
