@@ -28,6 +28,7 @@ from ot_kernel.values import Audio, Image, Resource
 
 MAX_MESSAGE = 20_000  # characters of an error's text
 _MAX_LEVELS = 100
+_LONG = 1024 * 1024  # characters of text and data
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,21 @@ def result_form(tool: Mapping[str, Json], *, json_text: bool = False) -> ResultF
     return ResultForm(wrapped=is_wrapped(schema), json_text=json_text or isinstance(schema, dict))
 
 
+def is_long(result: JsonObject) -> bool:
+    """True for a result that takes noticeable time to read."""
+    content = result.get("content")
+    size = 0
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict):
+            for part in (block.get("text"), block.get("data")):
+                if isinstance(part, str):
+                    size += len(part)
+    return size >= _LONG
+
+
 def read_result(result: Json, form: ResultForm = UNKNOWN_FORM) -> ToolValue:
     """Return the value of a `tools/call` result, given as plain JSON; raises ToolError if it says that it failed."""
-    # Takes time with the size of the answer: what is large should be read on a thread.
+    # A long one (`is_long`) takes time, and should be read on a thread.
     if not isinstance(result, dict):
         raise ToolError("the server's answer is not a result")
     content = result.get("content")

@@ -13,7 +13,7 @@ from ot.clients.shown import ShownCall
 from ot.config.server_settings import ToolFilter
 from ot.context import current_or_none
 from ot.errors import PackLoadError
-from ot.proxy.calls import ResultForm, plain_arguments, read_result, result_form
+from ot.proxy.calls import ResultForm, is_long, plain_arguments, read_result, result_form
 from ot.proxy.definitions.pins import definitions_of
 from ot.proxy.definitions.views import is_for_models, view_of
 from ot.proxy.listed import Listed
@@ -87,16 +87,12 @@ def passes(name: str, filters: ToolFilter) -> bool:
     return allowed and not any(fnmatchcase(name, rule) for rule in filters.deny)
 
 
-async def _relinked(value: ToolValue, listed: FindListed, server: str) -> ToolValue:
-    """Return a value whose links mean the same server to whoever follows them as they do to the one that gave them."""
-    items = value if type(value) is list else [value]
-    if not any(isinstance(item, Resource) for item in items):
-        return value
+async def _relink(items: list[ToolValue], listed: FindListed, server: str) -> None:
+    """Make links mean the same server to whoever follows them as they do to the one that gave them."""
     addresses = await listed()
     for item in items:
         if isinstance(item, Resource):
             item.uri = addresses.address_of(server, item.uri)
-    return value
 
 
 async def _call(
@@ -110,10 +106,11 @@ async def _call(
     context = current_or_none()
     if context is not None and context.caller.shown is not None:
         context.caller.shown.add(ShownCall(server.name, tool, view, plain, result))
-    content = result.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    parts = (block.get(key) for block in blocks for key in ("text", "data"))
-    if sum(len(part) for part in parts if isinstance(part, str)) < 1024 * 1024:
-        return await _relinked(read_result(result, form), listed, server.name)
-    value = await aside(read_result, result, form)  # so that others are answered meanwhile
-    return await _relinked(value, listed, server.name)
+    if is_long(result):
+        value = await aside(read_result, result, form)  # so that others are answered meanwhile
+    else:
+        value = read_result(result, form)
+    items = value if type(value) is list else [value]
+    if Resource in map(type, items):
+        await _relink(items, listed, server.name)
+    return value
