@@ -127,6 +127,18 @@ def test_a_mistake_in_a_statement_is_none_of_the_database(database: str) -> None
         assert not link.problem
 
 
+def test_a_statement_that_is_not_executed_leaves_no_transaction_open(database: str) -> None:
+    async def read(connection: Connection) -> int:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            return await one(connection)
+
+    with closing(PostgresLink(database, most_connections=1)) as link:
+        with pytest.raises(asyncpg.exceptions.DataError):
+            link.fetch_now("SELECT count(*) FROM kept_names WHERE expires = $1", "no number")
+
+        assert link.run_now(read) == 1
+
+
 def test_a_password_is_told_nobody_where_it_is_wrong(postgres: RunningServer) -> None:
     address = f"postgresql://admin:hidden-word@127.0.0.1:{postgres.port}/postgres"
 

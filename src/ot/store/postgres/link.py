@@ -187,10 +187,12 @@ class PostgresLink:
             async with pool.acquire(timeout=CONNECTING) as connection:
                 try:
                     return await work(connection)
-                except TypeError as error:  # of asyncio, from 3.12 on, where a connection is written to after its end
-                    await asyncio.sleep(0)  # asyncpg hears of the end in the next turn of the loop
-                    if connection.is_closed():
-                        raise ConnectionResetError("the connection was cut") from error
+                except BaseException as error:
+                    if isinstance(error, TypeError):  # of asyncio, from 3.12 on: written to after the connection's end
+                        await asyncio.sleep(0)  # asyncpg hears of the end in the next turn of the loop
+                        if connection.is_closed():
+                            raise ConnectionResetError("the connection was cut") from error
+                    await _end_transaction(connection)
                     raise
         except LOST as error:
             if isinstance(error, ValueError) and self._pool is not None:
@@ -215,7 +217,7 @@ class PostgresLink:
                 timeout=CONNECTING,
                 command_timeout=self._statement + 1,
                 init=look_after,
-                reset=_nothing,  # work leaves nothing behind in its session, and the usual reset is a round trip
+                reset=_nothing,  # `_use` sees to what work leaves behind, and the usual reset is a round trip each time
                 server_settings={"application_name": self.name, "search_path": SCHEMA, **timeouts},
             )
             try:
@@ -292,6 +294,19 @@ class PostgresLink:
 
 async def _nothing(_: object) -> None:
     pass
+
+
+async def _end_transaction(connection: Connection) -> None:
+    """End a transaction of which asyncpg knows nothing, so that who is given the connection next is not inside it.
+
+    It prepares a statement with one message, which begins a transaction, and executes it with the next. Between them a
+    task can be cancelled, and values can turn out not to fit.
+    """
+    if not connection.is_closed():
+        try:
+            await connection.execute("SELECT 1", timeout=CONNECTING)
+        except (asyncpg.PostgresError, *LOST):
+            connection.terminate()
 
 
 def place_of(url: str) -> str:
