@@ -13,8 +13,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.availability import require_installed
-from tests.chaos.service import Disk, Fault, Machine, copy_state, damage, put_back, send
+from tests.chaos.service import Clock, Disk, Fault, Machine, copy_state, damage, put_back, send
 from tests.chaos.usage import Usage, measure
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
@@ -25,9 +24,8 @@ from tests.proxied import program
 class OneService:
     """Everybody is the same person, with several clients."""
 
-    def __init__(self, home: Path, machine: Machine, port: int, may: asyncio.Event) -> None:
+    def __init__(self, machine: Machine, port: int, may: asyncio.Event) -> None:
         self.machines = [machine]
-        self._home = home
         self._port = port
         self._may = may
         self._busy = 0
@@ -70,17 +68,6 @@ class OneService:
             self._may.set()
 
         @asynccontextmanager
-        async def jumped() -> AsyncIterator[str]:
-            seconds = chance.choice([-86_400, -3_600, 3_600, 86_400])
-            await machine.end()
-            self._home.joinpath("clock").write_text(f"{seconds:+d}s")
-            await machine.start()
-            yield f"the clock jumps by {seconds:+,} s"
-            await machine.end()
-            self._home.joinpath("clock").unlink()
-            await machine.start()
-
-        @asynccontextmanager
         async def stalled() -> AsyncIterator[str]:
             """One client stops in the middle of its request, another reads nothing of a large answer."""
             writers = []
@@ -97,7 +84,7 @@ class OneService:
                 writer.close()
 
         more = [machine.locked, damaged] if machine.disk.mounted else [damaged]
-        return [*machine.faults(), *more, jumped, stalled]
+        return [*machine.faults(chance.choice([-86_400, -3_600, 3_600, 86_400])), *more, stalled]
 
     async def is_ready(self, _: int) -> bool:
         try:
@@ -113,8 +100,6 @@ class OneService:
 
 @asynccontextmanager
 async def open_service(folder: Path, ledger: Path, may: asyncio.Event) -> AsyncIterator[OneService]:
-    require_installed("faketime", package="faketime")
-    [library] = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
     config = {
         "execution": {"patience": 2},
         "results": {"inline_limit": 2_000, "keep_for": 30 * 86_400},  # the clock jumps by a day
@@ -122,19 +107,16 @@ async def open_service(folder: Path, ledger: Path, may: asyncio.Event) -> AsyncI
         "servers": {"mint": program("mints", ledger, confine={"write": [str(ledger.parent)]})},
     }
     port, home = find_free_port(), folder / "home"
-    clock = home / "clock"
 
-    def begin() -> RawServer:
+    def begin(started_by: tuple[str, ...]) -> RawServer:
         give_demo(home, json.dumps(config))
-        shifted = (f"LD_PRELOAD={library}", "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_NO_CACHE=1")
-        by = ("env", *shifted, f"FAKETIME={clock.read_text()}") if clock.exists() else ()
-        return RawServer(home, "--http", f"127.0.0.1:{port}", "--no-token", started_by=by)
+        return RawServer(home, "--http", f"127.0.0.1:{port}", "--no-token", started_by=started_by)
 
-    machine = Machine("the server", Disk(home / ".onetool" / "state"), begin)
+    machine = Machine("the server", Disk(home / ".onetool" / "state"), Clock(folder / "clock"), begin)
     machine.disk.mount()
     await machine.start()
     try:
-        yield OneService(home, machine, port, may)
+        yield OneService(machine, port, may)
     finally:
         await machine.end()
         machine.disk.unmount()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import httpx2
 
+from tests.availability import require_installed
 from tests.e2e.raw_server import RawServer
 from tests.team.crowd import build_request
 
@@ -73,14 +74,42 @@ class Disk:
 
 
 @dataclass
+class Clock:
+    """The clock of one server, which can be off while that runs; what measures how long something takes is right."""
+
+    file: Path
+
+    def jump(self, seconds: int) -> None:
+        """Be off by so many seconds; those who begin meanwhile read it anew each time they look."""
+        new = self.file.with_suffix(".new")
+        new.write_text(f"{seconds:+d}s")
+        new.replace(self.file)
+
+    def clear(self, process: int) -> None:
+        """Remove what a killed server has left in memory."""
+        for file in Path("/dev/shm").glob(f"*faketime_*_{process}"):
+            file.unlink(missing_ok=True)
+
+    @property
+    def started_by(self) -> tuple[str, ...]:
+        """What starts a server that goes by this clock."""
+        require_installed("faketime", package="faketime")
+        [library] = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
+        settings = ("FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_NO_CACHE=1", f"FAKETIME_TIMESTAMP_FILE={self.file}")
+        return ("env", f"LD_PRELOAD={library}", *settings)
+
+
+@dataclass
 class Machine:
-    """One server process on its own disk, started again whenever it is found dead."""
+    """One server process on its own disk and by its own clock, started again whenever it is found dead."""
 
     name: str
     disk: Disk
-    begin: Callable[[], RawServer]
+    clock: Clock
+    begin: Callable[[tuple[str, ...]], RawServer]  # given what starts it
     server: RawServer | None = None
     noticed: list[str] = field(default_factory=list)  # in its log
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def alive(self) -> bool:
@@ -94,12 +123,15 @@ class Machine:
         if self.server is not None:
             server, self.server = self.server, None
             await asyncio.to_thread(server.end)
+            self.clock.clear(server.process.pid)
             self.noticed += _exceptions_in(server.log)
 
     async def start(self) -> None:
-        if not self.alive:
+        async with self._starting:  # by two faults at once
+            if self.alive:
+                return
             await self.end()
-            self.server = await asyncio.to_thread(self.begin)
+            self.server = await asyncio.to_thread(self.begin, self.clock.started_by)
 
     # -- faults
 
@@ -147,8 +179,31 @@ class Machine:
         self.disk.lock(yes=yes)
         await self.start()
 
-    def faults(self) -> Sequence[Fault]:
-        return [self.killed, self.paused, self.ended, *([self.full] if self.disk.mounted else [])]
+    def jumped(self, seconds: int) -> Fault:
+        @asynccontextmanager
+        async def jumped() -> AsyncIterator[str]:
+            self.clock.jump(seconds)
+            try:
+                yield f"the clock of {self.name} jumps by {seconds:+,} s"
+            finally:
+                self.clock.jump(0)
+
+        return jumped
+
+    def begun_off(self, seconds: int) -> Fault:
+        @asynccontextmanager
+        async def begun_off() -> AsyncIterator[str]:
+            await self.end()
+            async with self.jumped(seconds)():
+                await self.start()
+                yield f"{self.name} begins with a clock that is off by {seconds:+,} s"
+
+        return begun_off
+
+    def faults(self, seconds: int) -> Sequence[Fault]:
+        """Return what may be done to it; its clock may be off by so many seconds."""
+        clocks = [self.jumped(seconds), self.begun_off(seconds)]
+        return [self.killed, self.paused, self.ended, *clocks, *([self.full] if self.disk.mounted else [])]
 
 
 def _exceptions_in(log: list[str]) -> Iterator[str]:

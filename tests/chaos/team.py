@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.chaos.service import Disk, Fault, Machine, send
+from tests.chaos.service import Clock, Disk, Fault, Machine, send
 from tests.chaos.usage import Usage, measure
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
@@ -51,7 +51,7 @@ class TeamService:
             _broken(self._cables, Cable.cut, "everybody is cut off from the database"),
             self._terminated,
         ]
-        return [*some, *self.machines[number].faults()]
+        return [*some, *self.machines[number].faults(chance.choice([-60, -5, 5, 60]))]
 
     @asynccontextmanager
     async def _terminated(self) -> AsyncIterator[str]:
@@ -105,7 +105,10 @@ async def open_service(folder: Path, ledger: Path) -> AsyncIterator[TeamService]
             machines = []
             for number, name in enumerate(team.names):
                 machine = Machine(
-                    f"replica {number + 1}", Disk(folder / name / ".onetool" / "state"), partial(_begin, team, number)
+                    f"replica {number + 1}",
+                    Disk(folder / name / ".onetool" / "state"),
+                    Clock(folder / f"clock {number + 1}"),
+                    partial(_begin, team, number),
                 )
                 machine.server = team.servers.pop(name)
                 await machine.end()
@@ -124,8 +127,8 @@ async def open_service(folder: Path, ledger: Path) -> AsyncIterator[TeamService]
         await asyncio.sleep(0)
 
 
-def _begin(team: Team, number: int) -> RawServer:
+def _begin(team: Team, number: int, started_by: tuple[str, ...]) -> RawServer:
     name, port = team.names[number], team.ports[number]
     home = give_demo(team.folder / name, json.dumps({**team.config, "store": team.stores[number]}))
     team.balancer.replicas[name] = port
-    return RawServer(home, "--http", f"127.0.0.1:{port}")
+    return RawServer(home, "--http", f"127.0.0.1:{port}", started_by=started_by)
