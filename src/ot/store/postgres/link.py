@@ -305,8 +305,10 @@ async def _end_transaction(connection: Connection) -> None:
     if not connection.is_closed():
         try:
             await connection.execute("SELECT 1", timeout=CONNECTING)
-        except (asyncpg.PostgresError, *LOST):
+        except BaseException as error:
             connection.terminate()
+            if not isinstance(error, Exception):  # a task that is cancelled
+                raise
 
 
 def place_of(url: str) -> str:
