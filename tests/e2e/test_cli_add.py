@@ -68,7 +68,7 @@ class Shop:
         (self.home / "note").write_text("of the person")
         self.config = self.folder / "onetool.yaml"
         self.config.write_text(f"# mine\nregistry: {{url: {self.registry.address}}}\n")
-        self.registry.entries, self.registry.statuses, self.registry.faults = [], {}, []
+        self.registry.entries, self.registry.statuses, self.registry.faults, self.registry.files = [], {}, [], {}
 
     @property
     def environ(self) -> dict[str, str]:

@@ -33,6 +33,15 @@ def manifest(**server: Any) -> dict[str, Any]:
 Write = Callable[[zipfile.ZipFile], None]
 
 
+def bundle_of(about: dict[str, Any], files: dict[str, str], more: Write = lambda _: None) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {"manifest.json": json.dumps(about), **files}.items():
+            archive.writestr(name, text)
+        more(archive)
+    return buffer.getvalue()
+
+
 class Place:
     def __init__(self, folder: Path) -> None:
         require_program("node")
@@ -43,13 +52,9 @@ class Place:
         (self.home / "note").write_text("of the person")
 
     def pack(self, about: dict[str, Any], files: dict[str, str], more: Write = lambda _: None) -> str:
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, text in {"manifest.json": json.dumps(about), **files}.items():
-                archive.writestr(name, text)
-            more(archive)
-        self.file.write_bytes(buffer.getvalue())
-        return hashlib.sha256(buffer.getvalue()).hexdigest()
+        content = bundle_of(about, files, more)
+        self.file.write_bytes(content)
+        return hashlib.sha256(content).hexdigest()
 
     def run(self, *arguments: str) -> Finished:
         return run_preloaded(*arguments, cwd=self.home, env=environment_of(self.home))
@@ -141,7 +146,6 @@ def bomb(archive: zipfile.ZipFile) -> None:
         ({}, lambda archive: archive.writestr("Server/INDEX.js", "x"), "is in it twice"),
         ({}, bomb, "500,000,000 bytes"),
         ({"entry_point": "../../../../note"}, None, "it names"),
-        ({"type": "uv"}, None, "a bundle of type uv is not installed"),
         ({"type": "shell"}, None, "its manifest is not valid: server.type"),
         (
             {"mcp_config": {"args": ["-e", "evil()", "${__dirname}/server/index.js"]}},

@@ -26,23 +26,26 @@ def package_of(kind: str, identifier: str, version: str = "1.0.0", **more: Any) 
 
 
 class PlayedMcpRegistry(PlayedService):
-    """Knows entries by name; the last one of a name is its latest."""
+    """Knows entries by name; the last one of a name is its latest. It also has the files that they name, by paths."""
 
     def __init__(self) -> None:
         super().__init__()
         self.entries: list[dict[str, Any]] = []
         self.statuses: dict[str, str] = {}
+        self.files: dict[str, bytes] = {}
 
     def answer(self, request: Request) -> Reply:
+        if request.path in self.files:
+            return Reply(200, self.files[request.path], {"content-type": "application/octet-stream"})
         latest = {entry["name"]: entry for entry in self.entries}
         if request.path == "/v0.1/servers":
             words = request.query.get("search", "")
-            found = [self._listed(entry) for name, entry in latest.items() if words in name]
+            found = [self.listed(entry) for name, entry in latest.items() if words in name]
             return Reply(200, {"servers": found, "metadata": {"count": len(found)}})
         name = request.path.removeprefix("/v0.1/servers/").removesuffix("/versions/latest")
         found_one = latest.get(name)
-        return Reply(200, self._listed(found_one)) if found_one else Reply(404, {"error": "Server not found"})
+        return Reply(200, self.listed(found_one)) if found_one else Reply(404, {"error": "Server not found"})
 
-    def _listed(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def listed(self, entry: dict[str, Any]) -> dict[str, Any]:
         facts = {"status": self.statuses.get(entry["name"], "active"), "isLatest": True}
         return {"server": entry, "_meta": {_META: facts}}

@@ -124,7 +124,8 @@ class PlayedPypi(PlayedService):
                 "requires-python": wheel.python,
                 "yanked": wheel.yanked or False,
                 "upload-time": wheel.released,
-                "core-metadata": {"sha256": hashlib.sha256(wheel.metadata.encode()).hexdigest()},
+                "core-metadata": wheel.file.endswith(".whl")
+                and {"sha256": hashlib.sha256(wheel.metadata.encode()).hexdigest()},
                 "size": len(wheel.content),
             }
             for wheel in wheels

@@ -14,6 +14,7 @@ import stat
 import sys
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
@@ -21,16 +22,25 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from mcp_core.private_files import make_private
 from onetool.bringing.candidate import OWN_FOLDER, Candidate, Template, Wanted, is_steering
-from onetool.bringing.installing import Installed, Program
-from ot.services.mcp_registry import BringingError
+from onetool.bringing.installing import Installed, Program, install, install_project
+from onetool.bringing.projects import read_project
+from ot.services.mcp_registry import BringingError, McpRegistry
+from ot.workers.extension import WorkerHost
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 500_000_000  # unpacked
+_MOST_DOWNLOADED = 200_000_000
 _LARGEST_MANIFEST = 1_000_000
 _PIECE = 1 << 16
 _REFERENCE = re.compile(r"\$\{([^}]*)\}")
 _LIBRARIES = re.compile(r"\$\{__dirname\}(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _CONFIG = "user_config."
+_INSIDE = "bundle"  # beside which its environment is, for type uv
+_LAUNCHING = {
+    "run", "python", "--directory", "--project", "${__dirname}", "--directory=${__dirname}", "--project=${__dirname}",
+    "--no-dev", "--frozen", "--locked", "--quiet", "-q",
+}  # fmt: skip
+"""Words for uv that ask for what is done anyway."""
 
 _Text = Annotated[str, StringConstraints(max_length=2000)]
 
@@ -79,6 +89,8 @@ def read_bundle(file: Path, digest: str = "") -> Candidate:
             _check_names(archive)
             with archive.open("manifest.json") as opened:
                 manifest = Manifest.model_validate_json(opened.read(_LARGEST_MANIFEST))
+            if manifest.server.type == "uv":
+                read_project(archive)
     except ValidationError as error:
         first = error.errors(include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
@@ -88,7 +100,7 @@ def read_bundle(file: Path, digest: str = "") -> Candidate:
     server = manifest.server
     env: dict[str, Template] = {}
     for name, text in server.mcp_config.env.items():
-        own_libraries = (name, server.type) == ("PYTHONPATH", "python") and _LIBRARIES.fullmatch(text)
+        own_libraries = name == "PYTHONPATH" and server.type in ("python", "uv") and _LIBRARIES.fullmatch(text)
         if is_steering(name) and not own_libraries:
             raise BringingError(f"it sets the variable {name}, which changes how programs run")
         env[name] = _template(text, manifest)
@@ -102,18 +114,41 @@ def read_bundle(file: Path, digest: str = "") -> Candidate:
         arguments=tuple(_template(word, manifest) for word in _own_arguments(server)),
         env=env,
         digest=found,
+        bundle=manifest.name,
+        file=file,
+    )
+
+
+async def fetch_bundle(candidate: Candidate, registry: McpRegistry, folder: Path) -> Candidate:
+    """Download the bundle that an entry names, and return what it would start; raises BringingError."""
+    file = folder / f"{candidate.digest}.mcpb"
+    await registry.download(candidate.identifier, file, _MOST_DOWNLOADED)
+    found = read_bundle(file, candidate.digest)
+    return replace(
+        candidate,
+        version=found.version,
+        author=found.author,
+        description=found.description or candidate.description,
+        arguments=found.arguments,
+        env={**candidate.env, **found.env},
+        bundle=found.bundle,
+        file=file,
     )
 
 
 def _own_arguments(server: Server) -> list[str]:
     """Return the words behind the entry point, which itself is ours to name; raises BringingError."""
-    if server.type == "uv":
-        raise BringingError("a bundle of type uv is not installed; add its package with `onetool add uvx ...`")
-    words = server.mcp_config.args
+    words, entry = server.mcp_config.args, server.entry_point
     if server.type == "binary":
         return words
-    place = next((number for number, word in enumerate(words) if word.endswith(server.entry_point)), None)
-    if words and place != 0:
+    if server.type == "uv":
+        if not entry.endswith(".py"):
+            raise BringingError(f"its entry point, {entry!r}, is not a file of Python")
+        if server.mcp_config.command not in ("", "uv"):
+            raise BringingError("it names a program to start it with")
+        while words and words[0] in _LAUNCHING:
+            words = words[1:]
+    if words and words[0].removeprefix("${__dirname}/") != entry:
         raise BringingError("it names arguments for the program that starts it")
     return words[1:]
 
@@ -137,14 +172,16 @@ def _template(text: str, manifest: Manifest) -> Template:
     return (*parts, text[place:])
 
 
-def install_bundle(candidate: Candidate, installed: Installed) -> Program:
-    """Unpack a bundle beside the versions that are there; raises BringingError, and leaves nothing then."""
+async def bring(candidate: Candidate, installed: Installed, host: WorkerHost) -> Program:
+    """Install a package or a bundle beside the versions that are there; raises BringingError, then leaves nothing."""
+    if candidate.kind != "mcpb":
+        return await install(candidate, installed, host)
     make_private(installed.folder)
     place = installed.folder / f"{candidate.version}-{candidate.digest[:12]}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     try:
-        return _unpack(candidate, place)
+        return await _install(candidate, place, host)
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, OSError):
@@ -152,29 +189,38 @@ def install_bundle(candidate: Candidate, installed: Installed) -> Program:
         raise
 
 
-def _unpack(candidate: Candidate, folder: Path) -> Program:
-    file = Path(candidate.identifier)
-    again = read_bundle(file, candidate.digest)  # it may have been replaced since it was shown
-    left = _MOST_BYTES
-    with zipfile.ZipFile(file) as archive:
+async def _install(candidate: Candidate, folder: Path, host: WorkerHost) -> Program:
+    assert candidate.file is not None
+    version = read_bundle(candidate.file, candidate.digest).version  # it may have been replaced since it was shown
+    with zipfile.ZipFile(candidate.file) as archive:
         server = Manifest.model_validate_json(archive.read("manifest.json")).server
-        for item in archive.infolist():
-            place = folder / item.filename
-            if item.is_dir():
-                place.mkdir(parents=True, exist_ok=True)
-                continue
-            place.parent.mkdir(parents=True, exist_ok=True)
-            left = _write(archive, item, place, left)
-    entry = folder / server.entry_point
-    if not entry.is_file() or not entry.resolve().is_relative_to(folder.resolve()):
+        project = read_project(archive) if server.type == "uv" else None
+        inside = folder / _INSIDE if project else folder
+        _unpack(archive, inside)
+    entry = inside / server.entry_point
+    if not entry.is_file() or not entry.resolve().is_relative_to(inside.resolve()):
         raise BringingError("it names a program that is not in it")
+    if project:
+        python = await install_project(project, folder, inside, host)
+        return Program(folder, str(python), (str(entry),), version, _INSIDE)
     if server.type == "node":
-        return Program(folder, "node", (str(entry),), again.version)
+        return Program(folder, "node", (str(entry),), version)
     if server.type == "python":
         python = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
-        return Program(folder, str(python) if os.access(python, os.X_OK) else "python3", (str(entry),), again.version)
+        return Program(folder, str(python) if os.access(python, os.X_OK) else "python3", (str(entry),), version)
     entry.chmod(0o700)
-    return Program(folder, str(entry), (), again.version)
+    return Program(folder, str(entry), (), version)
+
+
+def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
+    left = _MOST_BYTES
+    for item in archive.infolist():
+        place = folder / item.filename
+        if item.is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        left = _write(archive, item, place, left)
 
 
 def _write(archive: zipfile.ZipFile, item: zipfile.ZipInfo, place: Path, left: int) -> int:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -15,11 +16,13 @@ from ot.services.mcp_registry import BringingError
 
 Kind = Literal["npm", "pypi", "remote", "mcpb"]
 INDEXES = {"npm": "https://registry.npmjs.org", "pypi": "https://pypi.org"}
+_INSTALLED: tuple[Kind, ...] = ("npm", "pypi", "mcpb")
 _HINTS = {"npm": "npx", "pypi": "uvx"}
 _PACKAGES = {
     "npm": re.compile(r"(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*"),
     "pypi": re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"),
 }
+_DIGEST = re.compile(r"[0-9A-Fa-f]{64}", re.ASCII)
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+_-]{0,99}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
@@ -60,7 +63,7 @@ class Candidate:
 
     kind: Kind
     name: str  # in the registry, or that of the package
-    identifier: str  # of the package; the address of a remote one, the file of a bundle
+    identifier: str  # of the package; the address of a remote one, the address or the file of a bundle
     version: str = ""
     publisher: str = ""  # proved to the registry
     author: str = ""  # as a bundle itself says
@@ -72,6 +75,16 @@ class Candidate:
     headers: Mapping[str, Template] = field(default_factory=dict)
     url: Template = ()
     digest: str = ""  # SHA-256 of a bundle
+    bundle: str = ""  # the name that it gives itself
+    file: Path | None = None  # where it is on this machine
+    entry_version: str = ""  # of the entry that names a bundle
+
+    @property
+    def package(self) -> str:
+        """What stays the same of its identifier from one version to the next."""
+        if not self.entry_version:
+            return self.identifier
+        return re.sub(rf"(?<![0-9A-Za-z])v?{re.escape(self.entry_version)}(?![0-9A-Za-z])", "*", self.identifier)
 
     @property
     def wanted(self) -> list[Wanted]:
@@ -113,34 +126,53 @@ def remote_candidate(url: str) -> Candidate:
 
 
 def _of_package(entry: Entry, package: Package) -> Candidate:
-    kind = package.registryType
-    if kind == "oci":
+    kind = next((each for each in _INSTALLED if each == package.registryType), None)
+    if package.registryType == "oci":
         raise BringingError("a container image is not started by OneTool; run it yourself, and add its address")
-    if kind not in ("npm", "pypi"):
-        raise BringingError(f"packages of {_plain(kind, 'kind')!r} cannot be installed")
-    if (package.registryBaseUrl or INDEXES[kind]).rstrip("/") != INDEXES[kind]:
-        raise BringingError(f"it names another index than {INDEXES[kind]}")
-    if (package.runtimeHint or _HINTS[kind]) != _HINTS[kind]:
-        raise BringingError("it names a program to start it with")
-    if [each.value for each in package.runtimeArguments] not in ([], ["-y"]):
-        raise BringingError("it names arguments for the program that starts it")
-    if package.transport.type != "stdio":
-        raise BringingError("it does not speak over stdin and stdout")
-    if not _PACKAGES[kind].fullmatch(package.identifier):
-        raise BringingError("its package has no valid name")
-    if not _VERSION.fullmatch(package.version):
-        raise BringingError("it does not name one version")
+    if kind is None:
+        raise BringingError(f"packages of {_plain(package.registryType, 'kind')!r} cannot be installed")
+    of_bundle = kind == "mcpb"
+    version = package.version or (entry.version if of_bundle else "")
+    _check_package(package, kind, version)
     return Candidate(
-        "npm" if kind == "npm" else "pypi",
+        kind,
         entry.name,
         package.identifier,
-        package.version,
+        version,
         publisher=entry.publisher,
         description=entry.description or entry.title,
         page=entry.repository.url,
         arguments=tuple(word for each in package.packageArguments for word in _argument(each)),
         env=dict(_variables(package.environmentVariables)),
+        digest=(package.fileSha256 or "").lower() if of_bundle else "",
+        entry_version=version if of_bundle else "",
     )
+
+
+def _check_package(package: Package, kind: Kind, version: str) -> None:
+    """Refuse a package that would be fetched or started in another way than ours."""
+    index = INDEXES.get(kind) or _origin(package.identifier)
+    if (package.registryBaseUrl or index).rstrip("/") != index:
+        raise BringingError(f"it names another index than {index}")
+    if package.runtimeHint and package.runtimeHint != _HINTS.get(kind):
+        raise BringingError("it names a program to start it with")
+    if [each.value for each in package.runtimeArguments] not in ([], ["-y"]):
+        raise BringingError("it names arguments for the program that starts it")
+    if package.transport.type != "stdio":
+        raise BringingError("it does not speak over stdin and stdout")
+    if kind in _PACKAGES and not _PACKAGES[kind].fullmatch(package.identifier):
+        raise BringingError("its package has no valid name")
+    if not _VERSION.fullmatch(version):
+        raise BringingError("it does not name one version")
+    if kind == "mcpb" and not _DIGEST.fullmatch(package.fileSha256 or ""):
+        raise BringingError("it gives no SHA-256 of its bundle (fileSha256), so any file could be there")
+    if kind == "mcpb" and package.packageArguments:
+        raise BringingError("it names arguments beside those in its bundle")
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(_address(url))
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _of_remote(entry: Entry, remote: Transport) -> Candidate:

@@ -1,7 +1,8 @@
 """Packages installed once, in a folder of their own: versions locked by digest, and no script of theirs is run.
 
 npm installs with `--ignore-scripts`, and every package in its lock must have a digest; uv takes wheels only, by a list
-with the digests of all of them. The command is the interpreter with the package's own program, whatever its entry says.
+with the digests of all of them, also for a bundle. The command is the interpreter with the package's own program,
+whatever its entry says.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import sys
 from collections.abc import Mapping
 from configparser import ConfigParser
 from configparser import Error as ConfigParserError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_core.json_types import Json, mapping_of
 from mcp_core.private_files import make_private
 from onetool.bringing.candidate import Candidate
+from onetool.bringing.projects import LOCK, PROJECT, Project
 from ot.processes.run_program import run_program
 from ot.services.mcp_registry import BringingError
 from ot.workers.extension import WorkerHost, uv_environment
@@ -28,8 +30,13 @@ from ot.workers.uv_program import PreparationError, required_uv
 
 CURRENT = "current"
 _ORIGIN = "origin.json"
+_LIST = "requirements.txt"
 _LONGEST_OUTPUT = 16 * 1024 * 1024
 _MOST_JSON = 64 * 1024 * 1024
+_PINNED = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9._+!]+( ; [ -\[\]-~]+)?( \\)?"
+    r"|    --hash=[a-z0-9]+:[0-9a-f]+( \\)?"
+)
 _NPM = re.compile(r"(PATH|NPM_CONFIG_.*|NODE_EXTRA_CA_CERTS)", re.IGNORECASE)
 
 
@@ -41,6 +48,7 @@ class Program:
     command: str
     arguments: tuple[str, ...]
     version: str
+    inside: str = ""  # the part of the folder that a bundle was unpacked into, if not all of it
 
     def by_way_of(self, link: Path) -> Program:
         """Return the same, reached by a link to its folder."""
@@ -49,7 +57,7 @@ class Program:
             inside = Path(word)
             return str(link / inside.relative_to(self.folder)) if inside.is_relative_to(self.folder) else word
 
-        return Program(self.folder, led(self.command), tuple(map(led, self.arguments)), self.version)
+        return replace(self, command=led(self.command), arguments=tuple(map(led, self.arguments)))
 
 
 @dataclass(frozen=True)
@@ -82,8 +90,8 @@ class Installed:
 
 def origin_of(candidate: Candidate, program: Program) -> dict[str, Json]:
     """Return what is kept of where a server comes from, for its updates."""
-    facts = (candidate.kind, candidate.name, candidate.identifier, candidate.publisher, program.version)
-    return dict(zip(("kind", "name", "identifier", "publisher", "version"), facts, strict=True))
+    facts = (candidate.kind, candidate.name, candidate.package, candidate.publisher, program.version, candidate.bundle)
+    return dict(zip(("kind", "name", "identifier", "publisher", "version", "bundle"), facts, strict=True))
 
 
 async def install(candidate: Candidate, installed: Installed, host: WorkerHost) -> Program:
@@ -162,20 +170,48 @@ async def _lock_pypi(candidate: Candidate, folder: Path, host: WorkerHost) -> tu
     """Have uv choose wheels by their digests; returns the version of the package, and the list."""
     spec = f"{candidate.identifier}=={candidate.version}" if candidate.version else candidate.identifier
     (folder / "requirements.in").write_text(f"{spec}\n")
-    words = ["compile", "requirements.in", "--output-file", "requirements.txt", "--generate-hashes", "--no-header"]
-    words += ["--no-annotate", "--no-emit-index-url", "--no-build", "--python", sys.executable]
-    await _run_uv(["pip", *words], folder, host)
-    lock = (folder / "requirements.txt").read_bytes()
+    await _compile("requirements.in", folder, host)
+    lock = (folder / _LIST).read_bytes()
     wanted = _normal(candidate.identifier)
     lines = (line.partition(";")[0].split()[0].partition("==") for line in lock.decode().splitlines() if "==" in line)
     version = next((version for name, _, version in lines if _normal(name.partition("[")[0]) == wanted), "")
     return version, lock
 
 
+async def _compile(requirements: str, folder: Path, host: WorkerHost) -> None:
+    words = ["compile", requirements, "--output-file", _LIST, "--generate-hashes", "--no-header"]
+    words += ["--no-annotate", "--no-emit-index-url", "--no-build", "--python", sys.executable]
+    await _run_uv(["pip", *words], folder, host)
+
+
+async def install_project(project: Project, place: Path, inside: Path, host: WorkerHost) -> Path:
+    """Install what the project of a bundle needs, by its lock if it has one; returns the interpreter of that."""
+    (place / PROJECT).write_text(project.as_toml(), encoding="utf-8")
+    if project.lock:
+        (place / LOCK).write_text(project.lock, encoding="utf-8")
+        words = ["export", "--frozen", "--no-default-groups", "--no-emit-project", "--no-header", "--no-annotate"]
+        await _run_uv([*words, "--python", sys.executable, "--output-file", _LIST], place, host)
+    else:
+        await _compile(PROJECT, place, host)
+    await _install_wheels(place, host)
+    _let_modules_be_found(place / "venv", inside)
+    return place / "venv" / "bin" / "python"
+
+
+def _let_modules_be_found(environment: Path, folder: Path) -> None:
+    """Do what an editable install would, without the build backend of the project."""
+    [packages] = environment.glob("lib/python*/site-packages")
+    (packages / "_bundle.pth").write_text(f"{folder / 'src'}\n{folder}\n", encoding="utf-8")
+
+
 async def _install_wheels(place: Path, host: WorkerHost) -> None:
+    # A list has options too, which a marker in a stranger's lock could have put there.
+    for line in (place / _LIST).read_text(encoding="utf-8").splitlines():
+        if not _PINNED.fullmatch(line):
+            raise BringingError(f"the list of what it needs has {line[:200]!r} in it, which is no package")
     # Its interpreter is never started here, as that would already run what a wheel has put into a `.pth` file.
     await _run_uv(["venv", "--python", sys.executable, "--no-project", "venv"], place, host)
-    words = ["pip", "sync", "--python", "venv", "--require-hashes", "--no-build", "requirements.txt"]
+    words = ["pip", "sync", "--python", "venv", "--require-hashes", "--no-build", _LIST]
     await _run_uv(words, place, host)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from argparse import REMAINDER, ArgumentParser, Namespace
 from pathlib import Path
 
@@ -14,9 +15,9 @@ import anyio
 
 from mcp_core.visible_text import visible
 from onetool.bringing.answers import Answer, Answers, build_entry, escaped
-from onetool.bringing.bundles import install_bundle, read_bundle
+from onetool.bringing.bundles import bring, fetch_bundle, read_bundle
 from onetool.bringing.candidate import OWN_FOLDER, Candidate, candidates_of, package_candidate, remote_candidate
-from onetool.bringing.installing import Installed, Program, install, origin_of
+from onetool.bringing.installing import Installed, Program, origin_of
 from onetool.bringing.trying import Tried, try_server
 from onetool.cli import OK, USAGE
 from onetool.cli.asking import Asking
@@ -51,7 +52,7 @@ _WIDTH = 200  # characters of a stranger's words
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--as", metavar="NAME", dest="own_name", help="its name under `servers:`, and of its pack")
-    parser.add_argument("--kind", choices=["npm", "pypi", "remote"], help="which of several ways to take")
+    parser.add_argument("--kind", choices=["npm", "pypi", "mcpb", "remote"], help="which of several ways to take")
     for option, what in (("--host", "a host that it may reach"), ("--read", "a path that it may read")):
         parser.add_argument(option, action="append", default=[], metavar=option[2:].upper(), help=what)
     parser.add_argument("--write", action="append", default=[], metavar="PATH", help="a path that it may also write")
@@ -74,24 +75,32 @@ def main(options: Namespace) -> int:
         options = parser.parse_args(options.what[1:], options)
         options.what = [first, *options.what]
     loaded = load(options, tolerant=True)
-    try:
-        candidate = _find(options, loaded)
-        name = _name_for(candidate, options.own_name, loaded)
-        _show(candidate, name, options, loaded)
-        if not options.yes:
-            if not (at_terminal() and confirm(visible(f"Add {name}?"))):
-                return fail("onetool: nothing was added" + ("" if at_terminal() else "; --yes adds it as shown"))
-            if candidate.kind != "remote" and not options.host:
-                say_visibly(f"Hosts that {name} may reach, such as api.example.com, with blanks between (none):")
-                options.host = sys.stdin.readline().split()
-                _confinement(options)
-        return anyio.run(_add, candidate, name, options, loaded)
-    except BringingError as error:
-        return fail(visible(f"onetool: {error}"))
+    with tempfile.TemporaryDirectory(prefix="onetool-") as folder:
+        try:
+            return _bring_in(_find(options, loaded, Path(folder)), options, loaded)
+        except BringingError as error:
+            return fail(visible(f"onetool: {error}"))
 
 
-def _find(options: Namespace, loaded: LoadedConfig) -> Candidate:
-    """Return the one server that was named; raises BringingError where there is none, or more than one."""
+def _bring_in(candidate: Candidate, options: Namespace, loaded: LoadedConfig) -> int:
+    """Show the server, and add it after a yes; raises BringingError."""
+    name = _name_for(candidate, options.own_name, loaded)
+    _show(candidate, name, options, loaded)
+    if not options.yes:
+        if not (at_terminal() and confirm(visible(f"Add {name}?"))):
+            return fail("onetool: nothing was added" + ("" if at_terminal() else "; --yes adds it as shown"))
+        if candidate.kind != "remote" and not options.host:
+            say_visibly(f"Hosts that {name} may reach, such as api.example.com, with blanks between (none):")
+            options.host = sys.stdin.readline().split()
+            _confinement(options)
+    return anyio.run(_add, candidate, name, options, loaded)
+
+
+def _find(options: Namespace, loaded: LoadedConfig, folder: Path) -> Candidate:
+    """Return the one server that was named, a bundle of the registry in the folder.
+
+    Raises BringingError where there is none, or more than one.
+    """
     first, *others = options.what
     if first in _RUNNERS:
         words = others[1:] if first == "npx" and others[:1] in (["-y"], ["--yes"]) else others
@@ -104,10 +113,15 @@ def _find(options: Namespace, loaded: LoadedConfig) -> Candidate:
         return remote_candidate(first)
     if first.endswith(".mcpb"):
         return read_bundle(Path(first).absolute(), options.sha256)
-    return _choose(anyio.run(_look_up, McpRegistry(loaded.config.registry.url), first), options.kind)
+    registry = McpRegistry(loaded.config.registry.url)
+    found = _choose(anyio.run(_look_up, registry, first), options.kind, options.sha256.lower())
+    if found.kind != "mcpb":
+        return found
+    say_visibly(f"Fetching {found.identifier} ...")
+    return anyio.run(fetch_bundle, found, registry, folder)
 
 
-def _choose(listed: Listed, kind: str | None) -> Candidate:
+def _choose(listed: Listed, kind: str | None, digest: str) -> Candidate:
     """Return the one way to have a server; raises BringingError where there is none, or more than one."""
     name = listed.entry.name
     if listed.status == "deleted":
@@ -115,14 +129,15 @@ def _choose(listed: Listed, kind: str | None) -> Candidate:
     if listed.status == "deprecated":
         complain(f"onetool: {name} is deprecated, says the registry")
     found, refused = candidates_of(listed.entry)
-    fitting = [each for each in found if kind in (None, each.kind)]
+    fitting = [each for each in found if kind in (None, each.kind) and digest in ("", each.digest)]
     if len(fitting) == 1:
         return fitting[0]
     for line in refused:
         complain(visible(f"onetool: {name}: {line}"))
     if not fitting:
         raise BringingError(f"{name} offers nothing that can be added")
-    ways = ", ".join(dict.fromkeys(f"--kind {each.kind} ({each.identifier})" for each in fitting))
+    options = (f"--sha256 {each.digest}" if each.digest else f"--kind {each.kind}" for each in fitting)
+    ways = ", ".join(f"{option} ({each.identifier})" for option, each in zip(options, fitting, strict=True))
     raise BringingError(f"{name} can be had in several ways; choose one: {ways}")
 
 
@@ -204,13 +219,12 @@ async def _add(candidate: Candidate, name: str, options: Namespace, loaded: Load
         shutil.rmtree(installed.folder)  # of a server that is not configured any more
     program = None
     try:
-        if candidate.kind == "mcpb":
-            program = install_bundle(candidate, installed)
-        elif candidate.kind != "remote":
-            say(f"Installing {candidate.identifier} ...")
-            program = await install(candidate, installed, worker_host(loaded, os.environ))
+        if candidate.kind != "remote":
+            say_visibly(f"Installing {candidate.identifier} ...")
+            program = await bring(candidate, installed, worker_host(loaded, os.environ))
         asking = Asking(candidate, name, options, loaded)
-        answers = {**asking.answers(), OWN_FOLDER: Answer.plain(str(program.folder if program else ""))}
+        place = program.folder / program.inside if program else ""
+        answers = {**asking.answers(), OWN_FOLDER: Answer.plain(str(place))}
         tried = await try_server(name, _settings(asking.candidate, program, answers, options), loaded)
         tell_tried(tried, name)
         if tried.offer is None and not tried.needs_login:
@@ -222,14 +236,14 @@ async def _add(candidate: Candidate, name: str, options: Namespace, loaded: Load
             by_link = program.by_way_of(installed.link)
             installed.use(program)
             installed.note(origin_of(candidate, program))
-            answers[OWN_FOLDER] = Answer.plain(str(installed.link))
+            answers[OWN_FOLDER] = Answer.plain(str(installed.link / program.inside))
         if tried.offer is not None:  # what was shown is accepted, also where an older server had this name
             settings = _settings(asking.candidate, by_link, answers, options)
             records = proxy_host(loaded, os.environ).records
             acceptance = Acceptance(name, settings, records, offer=tried.offer)
             acceptance.accept(forget=True)
             acceptance.remember()
-        own = [str(installed.link)] if candidate.kind == "mcpb" else []
+        own = [answers[OWN_FOLDER].value] if candidate.kind == "mcpb" else []
         _write(build_entry(asking.candidate, by_link, answers, written=True), name, options, own)
         program = None
     finally:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import anyio
 
 from mcp_core.json_types import Json
 from mcp_core.visible_text import visible
+from onetool.bringing.bundles import bring, fetch_bundle, read_bundle
 from onetool.bringing.candidate import Candidate, candidates_of, package_candidate
-from onetool.bringing.installing import Installed, Program, install, origin_of
+from onetool.bringing.installing import Installed, Program, origin_of
 from onetool.bringing.trying import Tried, try_server
 from onetool.bringing.versions import is_newer
 from onetool.cli import FAILED, OK, USAGE
@@ -76,11 +80,12 @@ def main_update(options: Namespace) -> int:
 def _update(name: str, place: Installed, origin: Mapping[str, Json], loaded: LoadedConfig, options: Namespace) -> None:
     """Install and try the latest version, and use it if the person agrees; raises BringingError."""
     current, old = str(origin["version"]), place.link.resolve()
-    candidate = anyio.run(_latest, origin, loaded)
-    if candidate.version and not is_newer(candidate.version, current):
-        say(f"{name}: {current} is the latest version.")
-        return
-    program = anyio.run(install, candidate, place, worker_host(loaded, os.environ))
+    with tempfile.TemporaryDirectory(prefix="onetool-") as folder:
+        candidate = anyio.run(_latest, origin, old.name, loaded, Path(folder))
+        if candidate.version and not is_newer(candidate.version, current):
+            say(f"{name}: {current} is the latest version.")
+            return
+        program = anyio.run(bring, candidate, place, worker_host(loaded, os.environ))
     used = False
     try:
         if not is_newer(program.version, current):
@@ -108,21 +113,38 @@ def _update(name: str, place: Installed, origin: Mapping[str, Json], loaded: Loa
             shutil.rmtree(program.folder, ignore_errors=True)
 
 
-async def _latest(origin: Mapping[str, Json], loaded: LoadedConfig) -> Candidate:
-    """Return the latest version of the same package; raises BringingError where the registry names another one."""
+async def _latest(origin: Mapping[str, Json], in_use: str, loaded: LoadedConfig, folder: Path) -> Candidate:
+    """Return the latest version of the same package, a bundle in the folder; raises BringingError if it is another."""
     kind, identifier = origin["kind"], str(origin["identifier"])
-    if kind == "mcpb":
-        raise BringingError("it came from a file; remove it, and add the new file")
     if not origin["publisher"]:
+        if kind == "mcpb":
+            return _same_bundle(read_bundle(_bundle_at(identifier)), origin)
         return package_candidate("npm" if kind == "npm" else "pypi", identifier, ())
-    listed = await McpRegistry(loaded.config.registry.url).latest(str(origin["name"]))
+    registry = McpRegistry(loaded.config.registry.url)
+    listed = await registry.latest(str(origin["name"]))
     if listed.status == "deleted":
         raise BringingError("it was deleted from the registry")
     found, refused = candidates_of(listed.entry)
-    same = next((each for each in found if (each.kind, each.identifier) == (kind, identifier)), None)
+    same = next((each for each in found if (each.kind, each.package) == (kind, identifier)), None)
     if same is None:
         raise BringingError("; ".join(["the registry has another package for it now, which is not taken", *refused]))
-    return same
+    if kind != "mcpb":
+        return same
+    if in_use.endswith(f"-{same.digest[:12]}"):
+        return replace(same, version=str(origin["version"]))
+    return _same_bundle(await fetch_bundle(same, registry, folder), origin)
+
+
+def _bundle_at(place: str) -> Path:
+    if not Path(place).is_file():
+        raise BringingError(f"it came from {place}, which is not there; remove it, and add the new file")
+    return Path(place)
+
+
+def _same_bundle(found: Candidate, origin: Mapping[str, Json]) -> Candidate:
+    if found.bundle != origin.get("bundle", origin["name"]):
+        raise BringingError(f"{found.identifier} is another bundle, {found.bundle}, which is not taken")
+    return found
 
 
 def _settings_of(program: Program, place: Installed, known: ServerSettings, options: Namespace) -> ServerSettings:
@@ -131,9 +153,19 @@ def _settings_of(program: Program, place: Installed, known: ServerSettings, opti
     count = len(linked.arguments)
     if known.command != linked.command or known.args[:count] != linked.arguments:
         raise BringingError("its program has another name now; remove it, and add it again")
-    changes: dict[str, object] = {"command": program.command, "args": (*program.arguments, *known.args[count:])}
-    if not options.with_secrets:
-        changes["env"] = {}
+
+    def led(text: str) -> str:
+        """Return a text in which the folder of the version in use is that of the new one."""
+        return text.replace(str(place.link), str(program.folder))
+
+    changes: dict[str, object] = {"command": program.command}
+    changes["args"] = (*program.arguments, *map(led, known.args[count:]))
+    changes["env"] = {
+        key: led(value) for key, value in known.env.items() if options.with_secrets or key == "PYTHONPATH"
+    }  # which only a bundle may set, and only to folders of its own
+    if known.confine is not None:
+        read = tuple(Path(led(str(each))) for each in known.confine.read)
+        changes["confine"] = known.confine.model_copy(update={"read": read})
     return known.model_copy(update=changes)
 
 
