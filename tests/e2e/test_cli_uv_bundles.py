@@ -286,7 +286,7 @@ def given(*arguments: str, **config: Any) -> dict[str, Any]:
         ({}, lambda archive: archive.writestr("../venv/bin/python", "x"), "leads outside of its folder"),
         ({}, lambda archive: archive.writestr("/tmp/outside", "x"), "leads outside of its folder"),
         ({}, lambda archive: archive.writestr("PyProject.toml", "x"), "is in it twice"),
-        ({}, bomb, "500,000,000 bytes"),
+        pytest.param({}, bomb, "500,000,000 bytes", marks=pytest.mark.long),  # as in test_cli_bundles.py
     ],
 )
 async def test_a_hostile_bundle_of_type_uv_is_refused_and_leaves_nothing(
