@@ -108,6 +108,36 @@ async def test_a_migration_may_take_longer_than_a_statement(postgres: RunningSer
         assert await anyio.to_thread.run_sync(waiting.result, 60) == 1
 
 
+async def test_indexes_are_built_while_others_write(postgres: RunningServer, template: str) -> None:
+    create_database(postgres, "indexed", template=template)
+    undone = "DROP INDEX audit_lines_latest; DELETE FROM migrations WHERE number = 72"
+    run_sql(postgres, f"SET search_path = onetool; {undone}", database="indexed")
+    address, line = address_of(postgres, "indexed"), "INSERT INTO onetool.audit_lines VALUES ('p', $1, 0, 'w', 0, '')"
+    holder, writer = await asyncpg.connect(address), await asyncpg.connect(address)
+    transaction = holder.transaction()
+    await transaction.start()
+    await holder.execute(line, "a")
+
+    with closing(PostgresLink(address)) as builder, closing(PostgresLink(address)) as other:
+        building = builder.submit(one)
+        asked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX %' AND wait_event_type = 'Lock'"
+        with anyio.fail_after(60):
+            while not await writer.fetchval(asked) and not building.done():
+                await anyio.sleep(0.01)
+        await writer.execute("SET lock_timeout = '60s'")
+        await writer.execute(line, "b")
+        assert await other.run(one) == 1
+        assert not building.done()
+        await transaction.commit()
+
+        assert await anyio.to_thread.run_sync(building.result, 60) == 1
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('onetool.audit_lines_latest')"
+    assert await writer.fetchval(valid)
+    assert await writer.fetchval("SELECT additive FROM onetool.migrations WHERE number = 72")
+    await holder.close()
+    await writer.close()
+
+
 def test_a_role_that_may_not_use_the_tables_is_told_so(postgres: RunningServer, template: str) -> None:
     create_database(postgres, "others", template=template)
     run_sql(postgres, "CREATE ROLE weak LOGIN")

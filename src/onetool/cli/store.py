@@ -34,13 +34,13 @@ def main(options: Namespace) -> int:
             return fail(f"{seen.place}: a newer OneTool has changed its tables; bring this one up to date.", FAILED)
         for number in seen.missing:
             statements = known[number]
-            about = next(line for line in statements.removeprefix("-- Additive.\n").splitlines() if line)
+            about = next(line for line in statements.splitlines() if line and not line.startswith("-- Additive"))
             how = "only adds something" if is_additive(statements) else "older replicas must not run beside it"
             say(f"{number:03}  {about.removeprefix('-- ')} ({how})")
         if not seen.missing:
             say(f"{seen.place} is up to date.")
         elif options.dry_run:
-            say(f"{len(seen.missing)} would be applied to {seen.place}, in one transaction.")
+            say(f"{len(seen.missing)} would be applied to {seen.place}.")
         else:
             backend.pick(lambda: None, lambda link: link.fetch_now("SELECT 1"))
             say(f"{len(seen.missing)} applied to {seen.place}.")
