@@ -33,8 +33,8 @@ def word(owner: Owner, run: str, number: int, event: str, fields: str = '"a":1')
     return begin_line(owner, run) + f'"n":{number},"event":"{event}",{fields}}}\n'.encode()
 
 
-def start(owner: Owner, run: str, number: int = 1) -> bytes:
-    return word(owner, run, number, "start", WHOLE.decode())
+def start(owner: Owner, run: str, number: int = 1, *, time: float | None = None) -> bytes:
+    return word(owner, run, number, "start", WHOLE.decode() + ("" if time is None else f',"form":1,"time":{time}'))
 
 
 async def test_lines_of_a_run_are_read_in_their_order(open_store: OpenStore, owner: Owner) -> None:
@@ -86,6 +86,22 @@ async def test_the_latest_runs_are_read_with_all_of_their_events(store: Store, o
 
     latest = sorted((line["run"], line["event"]) for line in found if line["run"] != "r1")
     assert latest == [("r2", "ended"), ("r2", "start"), ("r3", "start")]
+
+
+async def test_the_latest_runs_of_many_are_read_without_the_oldest(store: Store, owner: Owner) -> None:
+    for number in range(500):
+        store.journal.begin(start(owner, f"r{number}", time=1_700_000_000 + number))
+        store.journal.append(word(owner, f"r{number}", 2, "read", f'"got":"{"x" * 200}"'))
+    store.journal.append(word(owner, "r499", 3, "ended"))
+    store.journal.append(word(owner, "r0", 3, "ended"))
+    await store.journal.settle()
+
+    found = [json.loads(line) for line in store.journal.read_events(owner, ("start", "ended"), most=20)]
+
+    starts = [line["run"] for line in found if line["event"] == "start"]
+    assert starts[-20:] == [f"r{number}" for number in range(480, 500)]
+    assert len(starts) < 400
+    assert "r499" in [line["run"] for line in found if line["event"] == "ended"]
 
 
 async def test_a_run_of_another_does_not_exist(store: Store, owner: Owner, tmp_path: Path) -> None:

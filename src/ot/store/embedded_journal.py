@@ -13,6 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from heapq import heappush, heappushpop
 from pathlib import Path
 from threading import Lock
 
@@ -32,6 +33,9 @@ _PARTS = 8  # a file is followed by the next after this part of the time and of 
 _LINES, _VALUES, _TAKEN = ".jsonl", ".values", ".taken"
 _NAME = re.compile(rf"{owned_files.CHAIN}\.(?:jsonl|values)")
 _RUN = re.compile(rb'^\{"principal":"(?:[^"\\]|\\.)*","project":"(?:[^"\\]|\\.)*","run":"([^"\\]*)",', re.M)
+_STARTED = re.compile(rb'"run":"[^"]*","n":\d+,"event":"start",(?:"\w+":[\w.]+,)*"time":(\d+(?:\.\d+)?)')
+_TAIL = 64 * 1024  # bytes that are searched first
+_COARSE = 1.0  # seconds by which the clock of a file system may lag behind
 _PRUNED = "pruned"  # its time is when old files were last removed
 
 
@@ -162,13 +166,25 @@ class EmbeddedJournal:
         return None
 
     def read_events(self, owner: Owner, events: tuple[str, ...], *, most: int = MOST_RUNS) -> Iterator[bytes]:
-        """Yield the lines of these events in all runs of this owner, process by process, the oldest first."""
-        words = "|".join(map(re.escape, events)).encode()
+        """Yield the lines of these events in all runs of this owner, of one process in their order.
+
+        What was written before the latest runs began is not looked at.
+        """
+        beginning, words = begin_line(owner), "|".join(map(re.escape, events)).encode()
         wanted = re.compile(
-            b"^" + re.escape(begin_line(owner)) + rb'"run":"[^"]*","n":\d+,"event":"(?:' + words + rb')".*\n', re.M
+            b"^" + re.escape(beginning) + rb'"run":"[^"]*","n":\d+,"event":"(?:' + words + rb')".*\n', re.M
         )
-        for _, _, file in self._list():
-            yield from wanted.findall(_content(file))
+        found: list[list[bytes]] = []
+        began: list[float] = []  # of the latest runs, so many, as a heap
+        for written, file in sorted(((_written(file), file) for _, _, file in self._list()), reverse=True):
+            if len(began) == most and written + _COARSE < began[0]:
+                break
+            lines, times = _latest(_content(file), wanted, len(beginning), most)
+            found.append(lines)
+            for moment in times:
+                (heappush if len(began) < most else heappushpop)(began, moment)
+        for lines in reversed(found):
+            yield from lines
 
     # -- files
 
@@ -232,11 +248,29 @@ class EmbeddedJournal:
         return sorted(found)
 
 
+def _written(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # another process has removed it
+        return 0.0
+
+
 def _content(file: Path) -> bytes:
     try:
         return owned_files.read_whole(file)
     except OSError:  # another process has removed it
         return b""
+
+
+def _latest(content: bytes, wanted: re.Pattern[bytes], place: int, most: int) -> tuple[list[bytes], list[float]]:
+    """Return the lines with at least the latest runs of a file, so many, and when each of them began."""
+    size = _TAIL if most < MOST_RUNS else len(content)
+    while True:
+        lines = wanted.findall(content, content.find(b"\n", len(content) - size) + 1 if size < len(content) else 0)
+        times = [float(found[1]) for line in lines if (found := _STARTED.match(line, place)) is not None]
+        if len(times) >= most or size >= len(content):
+            return lines, times
+        size *= 4
 
 
 def _lines_with(content: bytes, beginning: bytes) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ from ot.store.parts import MOST_RUNS, SPOILT, WHOLE, FoundRun, Mark, Place
 from ot.store.postgres.group_commit import Connection, Row
 from ot.store.postgres.link import LEASE, PostgresLink
 
+_LAST = 2**63 - 1  # behind the ids of all rows
 PRUNING = 300.0  # seconds
 _PARTS = 8  # of the size of all, for one value
 _NUMBER = b'"n":'  # ends the beginning of a line
@@ -49,15 +50,20 @@ _READ_HEIRS = "SELECT heir FROM run_owners WHERE principal = $1 AND project = $2
 _READ_EVENTS = """
 SELECT lines FROM journal_lines WHERE principal = $1 AND project = $2 AND event = ANY($3) ORDER BY id
 """
-_READ_LATEST = """
+_READ_LATEST = f"""
 WITH latest AS MATERIALIZED (
-    SELECT run FROM journal_lines WHERE principal = $1 AND project = $2 AND event <> '' AND event = 'start'
-    ORDER BY id DESC LIMIT $4
+    SELECT id FROM journal_lines
+    WHERE (principal, project, id) > ($1, $2, 0) AND (principal, project, id) < ($1, $2, {_LAST})
+        AND event <> '' AND event = 'start'
+    ORDER BY principal DESC, project DESC, id DESC LIMIT $4
 )
-SELECT found.lines FROM latest CROSS JOIN LATERAL (
-    SELECT id, lines FROM journal_lines WHERE principal = $1 AND project = $2 AND run = latest.run AND event = ANY($3)
-) AS found ORDER BY found.id
+SELECT lines FROM journal_lines WHERE (principal, project, id) >= ($1, $2, (SELECT min(id) FROM latest))
+    AND (principal, project, id) < ($1, $2, {_LAST}) AND event <> '' AND event = ANY($3)
+ORDER BY principal, project, id
 """
+"""Rows are compared, and in this order, so that only `journal_runs` fits: by the key alone, the runs of somebody who
+has done nothing for long would be looked for among all that others did since."""
+
 _FIND_EXCESS = """
 SELECT project, run FROM (
     SELECT project, run, sum(sum(size)) OVER (ORDER BY max(written) DESC, run) AS total, max(written) AS last FROM (
