@@ -144,6 +144,17 @@ def test_a_stored_result_is_listed_with_its_name_and_shown_by_its_handle(person:
     assert "abcdefghjk" in wrong.stderr
 
 
+def test_only_the_latest_results_are_listed_and_that_there_are_more(tmp_path: Path) -> None:
+    somebody = Person(tmp_path)
+    somebody.onetool("run", "ot.keep(name='first', value=[1])")
+    somebody.onetool("run", "ot.keep(name='second', value=[2])")
+
+    listed = somebody.onetool("results", "--json", "--limit", "1")
+
+    assert [each["name"] for each in json.loads(listed.stdout)] == ["second"]
+    assert listed.stderr == "onetool: only the latest 1 result; --limit N shows more\n"
+
+
 def test_help_finds_tools_by_a_need_and_explains_commands(person: Person) -> None:
     assert "demo.upper" in person.onetool("help", "text", "in", "upper", "case").stdout
     assert person.onetool("help", "demo.upper").stdout.startswith("demo.upper\n")

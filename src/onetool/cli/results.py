@@ -15,6 +15,7 @@ from mcp_core.json_types import JsonObject, list_of
 from onetool.cli import OK, USAGE
 from onetool.cli.printing import add_json_argument, complain, fail, say, say_json, say_table, say_visibly
 from onetool.cli.start import load
+from onetool.console.clean_text import count_of
 from ot.clients.person import LOCAL
 from ot.config.loader import LoadedConfig
 from ot.isolate import IsolateHost
@@ -98,13 +99,15 @@ EPILOG = (
     "this project. To get a whole value: onetool run 'ot.load(handle=\"HANDLE\")'."
 )
 _HEADINGS = ("handle", "kept as", "type", "size", "lines", "created", "expires in")
+_MOST_LISTED = 500
 _WIDTHS = (10, 64, 24, 9, 12, 19, 9)  # characters at most
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("handle", nargs="?", metavar="HANDLE", help="show this result")
     parser.add_argument("--offset", type=int, default=1, metavar="N", help="start at line N (default: 1)")
-    parser.add_argument("--limit", type=int, default=100, metavar="N", help="maximum number of lines (default: 100)")
+    limit = "maximum number of lines (default: 100), or of results in the list (default: 500)"
+    parser.add_argument("--limit", type=int, metavar="N", help=limit)
     parser.add_argument("--search", default="", metavar="REGEX", help="show only matching lines")
     parser.add_argument("--path", default="", metavar="PATH", help="show only a part, such as items[*].id")
     add_json_argument(parser)
@@ -116,7 +119,9 @@ def main(options: Namespace) -> int:
         return _show(loaded, options)
     with open_own_store(loaded) as store:
         names = store.kept_values.entries(Owner(LOCAL, loaded.project))
-        results = build_results(loaded, store).all_now()
+        most = _MOST_LISTED if options.limit is None else max(options.limit, 1)
+        found = build_results(loaded, store).all_now(most=most + 1)
+    results = found[-most:]
     kept = {entry.handle: name for name, entry in names.items()}
     described, rows = [], []
     for stored in results:
@@ -133,11 +138,18 @@ def main(options: Namespace) -> int:
         say("No results are stored.")
     else:
         say_table(rows, _WIDTHS, _HEADINGS)
+    if len(found) > most:
+        complain(f"onetool: only the latest {count_of(most, 'result')}; --limit N shows more")
     return OK
 
 
 def _show(loaded: LoadedConfig, options: Namespace) -> int:
-    query = Query(max(options.offset, 1), max(options.limit, 1), search=options.search, path=options.path)
+    query = Query(
+        max(options.offset, 1),
+        max(100 if options.limit is None else options.limit, 1),
+        search=options.search,
+        path=options.path,
+    )
 
     async def read() -> JsonObject:
         with open_own_store(loaded) as store:

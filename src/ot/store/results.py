@@ -12,8 +12,9 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from heapq import nlargest
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -45,6 +46,21 @@ _PATIENCE = 10.0  # seconds for another process that writes here
 REMEMBERED = 86400.0  # seconds for which a name is known after its value has gone
 
 
+class Room:
+    """How much a process may add before it looks what has expired or is too much: for a while, since others add too."""
+
+    def __init__(self) -> None:
+        self._left = 0  # bytes
+        self._until = 0.0
+
+    def is_used_up(self, now: float, added: int) -> bool:
+        self._left -= added
+        return now >= self._until or self._left < 0
+
+    def note(self, now: float, left: int) -> None:
+        self._left, self._until = left, now + SWEEP_INTERVAL
+
+
 class NewResult(NamedTuple):
     """A handle that nobody else has, and the open file in which its result is written."""
 
@@ -60,7 +76,7 @@ class ResultFiles:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._next_sweep = 0.0
+        self._room = Room()
 
     def begin(self) -> NewResult:
         """Begin a file, which is then either finished or dropped."""
@@ -90,10 +106,12 @@ class ResultFiles:
     def finish(self, handle: str, *, created: float, expires: float, max_size: int) -> None:
         """Let a file be found from now on; what has expired goes, and the oldest of what is too much."""
         unfinished = self.file_of(handle, UNFINISHED)
+        size = unfinished.stat().st_size
         unfinished.rename(unfinished.with_suffix(RESULT))
         with open_folder(unfinished.parent) as folder:
             os.fsync(folder)
-        self._sweep(created, keep=handle, max_size=max_size)
+        if self._room.is_used_up(created, size):
+            self._sweep(created, keep=handle, max_size=max_size)
 
     def drop(self, handle: str) -> None:
         self.file_of(handle, UNFINISHED).unlink(missing_ok=True)
@@ -113,12 +131,18 @@ class ResultFiles:
         return file
 
     def headers(self, *, now: float, most: int = ALL, only: Collection[str] | None = None) -> list[tuple[str, bytes]]:
-        """Return the headers of those that have not expired, by handle: at least the latest, so many; or only some."""
+        """Return the headers of those that have not expired, by handle: the latest, so many; or only some."""
+        files = (
+            self._files(RESULT)
+            if only is None
+            else _states(self.file_of(each) for each in only if HANDLE.fullmatch(each))
+        )
+        left = ((state.st_ctime, path) for path, state in files if state.st_mtime > now)
         found = []
-        for file, state in self._files(RESULT):
-            if state.st_mtime > now and (only is None or file.stem in only):
-                with suppress(OSError), open_plain(file) as descriptor:
-                    found.append((file.stem, os.read(descriptor, HEADER)))
+        for _, path in nlargest(most, left) if most < ALL else left:
+            file = Path(path)
+            with suppress(OSError), open_plain(file) as descriptor:
+                found.append((file.stem, os.read(descriptor, HEADER)))
         return found
 
     def let_go(self, handle: str, *, end: float) -> None:
@@ -147,27 +171,25 @@ class ResultFiles:
 
     def _sweep(self, now: float, *, keep: str, max_size: int) -> None:
         """Remove what has expired, and the oldest where all of it is too large; what is in our way stays."""
-        if now < self._next_sweep and sum(found.st_size for _, found in self._files(RESULT)) <= max_size:
-            return
-        self._next_sweep = now + SWEEP_INTERVAL
-        left: list[tuple[bool, float, int, Path]] = []
-        for file, found in self._files(RESULT):
+        left: list[tuple[bool, float, int, str]] = []
+        for path, found in self._files(RESULT):
             if found.st_mtime <= now:
-                self._expire(file)
+                self._expire(Path(path))
             else:
                 let_go = found.st_mtime <= now + LAST_READERS  # or nearly expired: either goes first
-                left.append((not let_go, found.st_ctime, found.st_size, file))
+                left.append((not let_go, found.st_ctime, found.st_size, path))
         total = sum(size for _, _, size, _ in left)
-        for _, _, size, file in sorted(left):
+        for _, _, size, path in sorted(left) if total > max_size else ():
             if total <= max_size:
                 break
-            if file.stem != keep:
-                self._expire(file)
+            if Path(path).stem != keep:
+                self._expire(Path(path))
                 total -= size
+        self._room.note(now, max_size - total)
         gone = sorted(self._files(GONE), key=lambda each: each[1].st_mtime, reverse=True)
         stale = [each for each in self._files(UNFINISHED) if each[1].st_mtime < now - STALE]
-        for file, _ in gone[MOST_GONE:] + stale:
-            _remove(file)
+        for path, _ in gone[MOST_GONE:] + stale:
+            _remove(Path(path))
 
     def _expire(self, file: Path) -> None:
         """Remember that there was one, then remove it: in this order, for others look at the same time."""
@@ -175,12 +197,15 @@ class ResultFiles:
             os.close(os.open(file.with_suffix(GONE), os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         _remove(file)
 
-    def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
+    def _files(self, ending: str) -> Iterator[tuple[str, os.stat_result]]:
+        """Yield the paths of files and what is known of each: as text, for there may be very many."""
         with suppress(OSError), os.scandir(self.folder) as entries:
             for entry in entries:
                 if entry.name.endswith(ending):
-                    with suppress(OSError):  # removed while we looked
-                        yield Path(entry.path), entry.stat(follow_symlinks=False)
+                    try:
+                        yield entry.path, entry.stat(follow_symlinks=False)
+                    except OSError:  # removed while we looked
+                        continue
 
 
 def read_pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
@@ -189,6 +214,12 @@ def read_pieces(descriptor: int) -> Iterator[tuple[int, bytes]]:
     while piece := os.pread(descriptor, PIECE, start):
         yield start, piece
         start += len(piece)
+
+
+def _states(files: Iterable[Path]) -> Iterator[tuple[str, os.stat_result]]:
+    for file in files:
+        with suppress(OSError):
+            yield str(file), file.stat(follow_symlinks=False)
 
 
 def _remove(file: Path) -> None:

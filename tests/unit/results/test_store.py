@@ -17,7 +17,7 @@ import pytest
 from ot.errors import ExpiredResultError, ResultNotKeptError, UnknownResultError
 from ot.results.lines import StoredValue
 from ot.results.store import ResultStore
-from ot.store.results import MOST_GONE, STALE
+from ot.store.results import MOST_GONE, STALE, Room
 from ot_kernel.stored_form import TEXT
 from tests.unit.results.stores import Clock, files_of, open_store
 
@@ -171,7 +171,7 @@ async def test_many_servers_keep_and_sweep_in_one_folder(tmp_path: Path) -> None
 
     async def keep_some(store: ResultStore, letter: str) -> None:
         for _ in range(10):
-            store._files._next_sweep = 0
+            store._files._room = Room()  # it is time to sweep
             kept.append((store, (await store.keep_value(letter * 100_000)).handle, letter))
 
     async with anyio.create_task_group() as tasks:

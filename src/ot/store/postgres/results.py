@@ -1,6 +1,7 @@
 """Results in PostgreSQL: a row for each with its file in pieces, all of them committed together.
 
-Adding one also removes, of the same owner, results that have expired, and the oldest ones beyond the limit.
+Adding one also removes, of the same owner, results that have expired and the oldest ones beyond the limit: from time
+to time, and when this process has added as much as there was room for.
 
 Files of this machine are copies. On a disk that is full they give way; where that is not enough, new ones are in
 memory for as long as somebody is likely to read them.
@@ -31,24 +32,28 @@ INSERT INTO results (principal, handle, header, size, created, expires) VALUES (
 ON CONFLICT DO NOTHING
 """
 _PUT_PIECE = "INSERT INTO result_pieces (principal, handle, place, data) VALUES ($1, $2, $3, $4)"
-_EXPIRE = """
-WITH left_over AS (
-    SELECT handle, expires, sum(size) OVER (ORDER BY handle <> $5, expires <= $2 + $4, created DESC, handle) AS total
-    FROM results WHERE principal = $1 AND NOT gone AND expires > $2
-), ending AS (
-    UPDATE results SET gone = true, size = 0 WHERE principal = $1 AND NOT gone AND handle <> $5
-        AND (expires <= $2 OR handle IN (SELECT handle FROM left_over WHERE total > $3))
-    RETURNING handle
-) DELETE FROM result_pieces WHERE principal = $1 AND handle IN (SELECT handle FROM ending)
+_EXPIRED = "SELECT handle FROM results WHERE principal = $1 AND NOT gone AND handle <> $2 AND expires <= $3 LIMIT $4"
+_SUM = "SELECT coalesce(sum(size), 0)::bigint FROM results WHERE principal = $1 AND NOT gone AND expires > $2"
+_OLDEST = """
+(SELECT handle, size FROM results WHERE principal = $1 AND NOT gone AND handle <> $2
+    AND expires > $3 AND expires <= $3 + $4 ORDER BY expires LIMIT $5)
+UNION ALL
+(SELECT handle, size FROM results WHERE principal = $1 AND NOT gone AND handle <> $2
+    AND expires > $3 + $4 ORDER BY created LIMIT $5)
+"""
+_END = """
+WITH ending AS (
+    UPDATE results SET gone = true, size = 0 WHERE principal = $1 AND NOT gone AND handle = ANY($2) RETURNING handle
+) DELETE FROM result_pieces WHERE principal = $1 AND handle = ANY($2) AND handle IN (SELECT handle FROM ending)
 """
 _HEADERS = """
 SELECT handle, header FROM results WHERE principal = $1 AND NOT gone AND expires > $2 {named}
 ORDER BY created DESC LIMIT $3
 """
 _FORGET = """
-DELETE FROM results WHERE principal = $1 AND gone AND handle IN (
-    SELECT handle FROM results WHERE principal = $1 AND gone ORDER BY expires DESC OFFSET $2
-)
+DELETE FROM results WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM results WHERE principal = $1 AND gone ORDER BY expires DESC OFFSET $2 LIMIT 5000
+))
 """
 
 _NAME_RESULT = """
@@ -61,6 +66,7 @@ _FIND_NAME = f"SELECT handle, expires FROM kept_names WHERE {_OWNED} AND name = 
 
 
 MEMORY = Path("/dev/shm")
+_BATCH = 500  # results that are let go of with a new one
 ROOM = 32 * 1024**2  # bytes that a disk has left for another copy
 
 
@@ -74,6 +80,7 @@ class PostgresResults(results.ResultFiles):
         self._principal = principal
         self._memory = memory
         self._spare: Path | None = None
+        self._shared_room = results.Room()
 
     def find_room(self) -> Path:
         with suppress(OSError):
@@ -113,9 +120,8 @@ class PostgresResults(results.ResultFiles):
                     return False
                 for start, piece in results.read_pieces(stream.fileno()):
                     await connection.execute(_PUT_PIECE, *place, start, piece)
-                limits = created, max_size, results.LAST_READERS, handle
-                if await connection.execute(_EXPIRE, self._principal, *limits) != "DELETE 0":
-                    await connection.execute(_FORGET, self._principal, results.MOST_GONE)
+                if self._shared_room.is_used_up(created, facts[1]):
+                    await self._end(connection, handle, created, max_size)
             return True
 
         with file.open("rb") as stream:
@@ -124,6 +130,21 @@ class PostgresResults(results.ResultFiles):
         if not added:
             raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
         super().finish(handle, created=created, expires=expires, max_size=max_size)
+
+    async def _end(self, connection: Connection, new: str, now: float, max_size: int) -> None:
+        """Let go of what has expired, and of the oldest where all of it is too large: some now, more with the next."""
+        place = self._principal, new, now
+        going = [row["handle"] for row in await connection.fetch(_EXPIRED, *place, _BATCH)]
+        left = await connection.fetchval(_SUM, self._principal, now)
+        oldest = await connection.fetch(_OLDEST, *place, results.LAST_READERS, _BATCH) if left > max_size else []
+        for handle, size in oldest:
+            if left > max_size:
+                going.append(handle)
+                left -= size
+        if going:
+            await connection.execute(_END, self._principal, going)
+            await connection.execute(_FORGET, self._principal, results.MOST_GONE)
+        self._shared_room.note(now, max_size - left)
 
     def find(self, handle: str, *, now: float) -> Path:
         statement = "SELECT expires, gone FROM results WHERE principal = $1 AND handle = $2"
