@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
-import anyio
 import anyio.to_thread
 from starlette.responses import Response
 
 from mcp_core.quick_dataclass import replace
+from onetool.dashboard.short_cache import ShortCache
 from onetool.dashboard.views.questions import with_questions
+from onetool.dashboard.views.statistics import summarize
 from onetool.dashboard.visit import Visit
 from onetool.log_entries import LogEntry, read_recent
 from ot.config.loader import LoadedConfig
@@ -30,47 +30,12 @@ from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.live_run import new_run_id
 from ot.run.runs import Runs
-from ot.stats.statistics import Statistics
 
-Value = TypeVar("Value")
-
-_SHORTEST = 0.5  # seconds that a value is kept at least
-_SHARE = 10  # how many times longer than its computation a value is kept
-_MOST = 256
 _MOST_RECENT = 30
-_MOST_LOOKED = 500  # runs among which those that go on are looked for
+_MOST_LOOKED = 500  # runs among which those that go on, or failed, are looked for
 _MOST_UNFINISHED = 20
 _MOST_CALLS = 12  # of a run in progress
 _LONGEST_VALUE = 2000  # characters
-
-
-class _Entry(Generic[Value]):
-    def __init__(self) -> None:
-        self.lock = anyio.Lock()
-        self.expires = 0.0
-        self.value: Value | None = None
-
-
-class ShortCache(Generic[Value]):
-    """Keeps each value for a time that grows with the cost of computing it; concurrent requests compute it once."""
-
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._entries: dict[Hashable, _Entry[Value]] = {}
-
-    async def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return the value of a key; `compute` runs on a thread, and may block."""
-        entry = self._entries.pop(key, None) or _Entry[Value]()
-        self._entries[key] = entry  # as the latest
-        while len(self._entries) > _MOST:
-            del self._entries[next(iter(self._entries))]
-        async with entry.lock:
-            began = self._clock()
-            if entry.value is None or began >= entry.expires:
-                entry.value = await anyio.to_thread.run_sync(compute)
-                took = self._clock() - began
-                entry.expires = began + took + max(_SHORTEST, took * _SHARE)
-            return entry.value
 
 
 class LiveRuns(NamedTuple):
@@ -91,7 +56,7 @@ async def show_live(visit: Visit) -> Response:
     is_part, today = "live" in visit.query, None
     if not is_part:
         with suppress(StatsDisabledError):
-            today = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, "day")
+            today = await summarize(visit, "day")
     return visit.show_live(
         "live.html.j2",
         "parts/runs.html.j2",
@@ -168,9 +133,10 @@ _MOST_ENTRIES = 100
 
 
 async def show_errors(visit: Visit) -> Response:
-    """Show recent errors; the log of a team's server is for administrators."""
+    """Show errors of the latest runs, and the log, which for a team's server is for administrators."""
     incident = visit.query.get("incident", "")[:64]
-    recent = await anyio.to_thread.run_sync(visit.who.part(Journal).recent, visit.who.person.principal)
+    latest = partial(visit.who.part(Journal).recent, visit.who.person.principal, most=_MOST_LOOKED)
+    recent = await anyio.to_thread.run_sync(latest)
     failed = [run for run in reversed(recent) if run.error][:_MOST_RUNS]
     entries: list[LogEntry] = []
     problem = ""

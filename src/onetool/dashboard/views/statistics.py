@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import NamedTuple
 
 import anyio.to_thread
 from starlette.responses import Response
 
+from onetool.dashboard.short_cache import ShortCache
 from onetool.dashboard.visit import Visit, word_principal
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
 from ot.parts.person_overlay import PersonOverlay
-from ot.stats.figures import by_pack, by_person
+from ot.stats.figures import Summary, by_pack, by_person
 from ot.stats.report import draw
 from ot.stats.scope import PERIODS
 from ot.stats.statistics import Statistics, sum_everybody
@@ -20,12 +22,21 @@ from ot.stats.statistics import Statistics, sum_everybody
 NAMES = {"day": "24 hours", "week": "7 days", "month": "30 days", "all": "All time"}
 
 
+_summaries: ShortCache[Summary] = ShortCache()
+
+
 async def show_statistics(visit: Visit) -> Response:
     period = read_period(visit)
     tool = visit.query.get("tool", "").strip()[:200]
-    summary = await anyio.to_thread.run_sync(visit.who.part(Statistics).summarize, period, tool)
+    summary = await summarize(visit, period, tool)
     periods = [(name, NAMES[name]) for name in PERIODS]
     return visit.show("statistics.html.j2", chosen=period, tool=tool, periods=periods, **draw(summary))
+
+
+async def summarize(visit: Visit, period: str, tool: str = "") -> Summary:
+    """Return the figures of a person, which may be some seconds old where there are very many calls."""
+    statistics = visit.who.part(Statistics)
+    return await _summaries.get((statistics, period, tool), partial(statistics.summarize, period, tool))
 
 
 def read_period(visit: Visit) -> str:
