@@ -119,6 +119,13 @@ def test_calls_are_chosen_by_tool_and_time(home: Path, arguments: list[str], cou
     assert len(calls_of(home, *arguments)) == count
 
 
+def test_only_the_latest_calls_are_shown_and_that_there_are_more(home: Path) -> None:
+    shown = onetool(home, "audit", "--json", "--limit", "2")
+
+    assert [call["tool"] for call in json.loads(shown.stdout)] == ["demo.block", "demo.upper"]
+    assert shown.stderr == "onetool: only the latest 2 calls; --limit N shows more\n"
+
+
 def test_before_anything_was_called_there_is_nothing_to_show(tmp_path: Path) -> None:
     assert onetool(tmp_path, "audit").stdout == "No calls with side effects are in the log.\n"
     assert onetool(tmp_path, "audit", "--verify").returncode == 0

@@ -392,3 +392,18 @@ def test_a_rule_that_cannot_be_read_is_shown_with_its_mistake(
 
     assert problem in page.get_by_role("alert").inner_text()
     assert page.get_by_label(field).input_value() == text
+
+
+def test_older_calls_of_the_audit_log_are_a_page_further(dashboard: Dashboard) -> None:
+    dashboard.onetool("run", "for _ in range(105): demo.block(seconds=0)")
+    page = dashboard.open("/audit?tool=demo.block")
+    newest = page.locator("tbody tr").count()
+
+    page.get_by_role("link", name="Older").click()
+    page.wait_for_url("**before=*")
+    older = page.locator("tbody tr").count()
+    page.get_by_role("link", name="Newest").click()
+    page.wait_for_url("**/audit?tool=demo.block")
+
+    assert (newest, older) == (100, 5)
+    assert page.locator("tbody tr").count() == 100

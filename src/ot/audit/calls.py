@@ -36,16 +36,6 @@ class AuditedCall:
     person: str = ""  # the principal, where there are several
 
 
-def read_calls(chains: Iterable[Chain]) -> tuple[list[AuditedCall], list[Finding]]:
-    """Return the calls of all chains in the order of their time, and every sign that a line is not as written."""
-    calls: list[AuditedCall] = []
-    findings: list[Finding] = []
-    for chain in chains:
-        in_use = chain.in_use  # asked first: whoever has ended since has written all
-        calls += collect_calls(whole_entries(chain, findings), in_use=in_use)
-    return sorted(calls, key=lambda call: call.time), [each for each in findings if not each.harmless]
-
-
 def whole_entries(chain: Chain, findings: list[Finding]) -> Iterator[AuditEntry]:
     """Go through the whole lines of a chain, and note everything else; a log may be larger than memory."""
     for item in walk(chain):

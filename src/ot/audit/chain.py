@@ -14,6 +14,7 @@ from hashlib import sha256
 
 from mcp_core.json_types import JsonObject
 from ot.store.owned_files import CHAIN
+from ot.store.parts import AUDIT_ENDING
 
 FORM_OF_LINES = 1  # named by the head of each file
 START, CONTINUED = "start", "continued"  # the first line of a chain, and of a further file of it
@@ -24,8 +25,7 @@ FULL, REMOVED = "full", "removed"  # reasons for a further file
 
 DAY = 24 * 3600.0  # seconds
 MOST_FILES = 5000  # each short command leaves one
-ENDING = ".jsonl"
-FILE_NAME = re.compile(rf"{CHAIN}\.jsonl")
+FILE_NAME = re.compile(CHAIN + re.escape(AUDIT_ENDING))
 _SEAL = re.compile(rb',"hash":"(?P<digest>[0-9a-f]{64})"\}\n')
 _SEAL_SIZE = len(',"hash":""}\n') + 64
 

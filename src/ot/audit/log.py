@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
@@ -35,7 +35,7 @@ from ot.logs import write_log
 from ot.store.forms import FORM
 from ot.store.opening import Backend, Store
 from ot.store.owned_files import OwnedFile, prune
-from ot.store.parts import AUDIT_FOLDER, AuditRows
+from ot.store.parts import AUDIT_ENDING, AUDIT_FOLDER, AuditRows
 from ot.tasks.owned_tasks import soon
 from ot.text.redaction import Redactor
 from ot.values import Arguments, ToolValue
@@ -82,7 +82,7 @@ class AuditLog:
         self._flushing = False  # in a moment
         self._ended: list[tuple[float, int, str, float]] = []  # when which calls have ended and how, to be written
         self._word = lru_cache(256)(self._word_begin)  # most calls begin as others did
-        self._file = OwnedFile(folder, chain.ENDING)
+        self._file = OwnedFile(folder, AUDIT_ENDING)
         self._number = 0  # of the last line
         self._previous = ""  # its digest
         self._unsaid = 0  # lost lines that no line has mentioned
@@ -283,10 +283,8 @@ def open_audit(loaded: LoadedConfig, store: Store) -> Iterator[AuditLog | None]:
         yield log
 
 
-def open_everybodys_audit(
-    loaded: LoadedConfig, backend: Backend, *, since: float = 0.0, until: float = float("inf"), person: str = ""
-) -> AbstractContextManager[list[Path]]:
-    """Give folders with the audit logs of everybody in a team, as `Backend.copy_audits` does. Raises OSError."""
+def audits_of_everybody(loaded: LoadedConfig, backend: Backend, *, person: str = "") -> Sequence[AuditRows]:
+    """Return the audit logs of everybody in a team, as `Backend.audits_of_everybody` does."""
     state = state_folder(loaded.machine_home)
     theirs = (state / PEOPLE_FOLDER).glob(str(state_folder(Path("*")) / AUDIT_FOLDER))
-    return backend.copy_audits([state / AUDIT_FOLDER, *theirs], since=since, until=until, person=person)
+    return backend.audits_of_everybody([state / AUDIT_FOLDER, *theirs], person=person)

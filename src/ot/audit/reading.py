@@ -5,15 +5,16 @@ Whatever is in the folder is taken for hostile: only plain files of the log's ow
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from mcp_core.json_types import JsonObject
-from ot.audit.chain import CONTINUED, ENDING, FILE_NAME, FORM_OF_LINES, REMOVED, START, unseal
+from ot.audit.chain import CONTINUED, FORM_OF_LINES, REMOVED, START, unseal
 from ot.store.forms import UnknownFormError, check_form
+from ot.store.newest_lines import find_parts
 from ot.store.owned_files import is_in_use, name_file, open_plain
+from ot.store.parts import AUDIT_ENDING
 
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
 
@@ -48,16 +49,7 @@ class Chain(NamedTuple):
 
 def find_chains(folder: Path) -> list[Chain]:
     """Find the chains in a folder, oldest first; a folder that does not exist has none. Raises OSError."""
-    chains: dict[str, dict[int, Path]] = defaultdict(dict)
-    try:
-        files = sorted(folder.iterdir())
-    except FileNotFoundError:
-        files = []
-    for file in files:
-        named = FILE_NAME.fullmatch(file.name)
-        if named is not None and file.name == _name(named["chain"], part := int(named["part"])):
-            chains[named["chain"]][part] = file
-    return [Chain(name, dict(sorted(files.items()))) for name, files in sorted(chains.items())]
+    return [Chain(name, files) for name, files in find_parts(folder, AUDIT_ENDING).items()]
 
 
 def walk(chain: Chain) -> Iterator[AuditEntry | Finding]:
@@ -151,7 +143,7 @@ class _Walker:
 
 
 def _name(chain: str, part: int) -> str:
-    return name_file(chain, part, ENDING)
+    return name_file(chain, part, AUDIT_ENDING)
 
 
 def _whole(value: object) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,12 +97,12 @@ class Backend:
     def open_quotas(self, state: Path) -> AbstractAsyncContextManager[Quotas]:
         return nullcontext(EmbeddedQuotas(state))
 
-    def copy_audits(
-        self, here: Iterable[Path], *, since: float, until: float, person: str
-    ) -> AbstractContextManager[list[Path]]:
-        """Give folders with everybody's audit log, at least from this time and of this person; `here` are those of
-        this machine. Blocking; raises OSError."""
-        return nullcontext(list(here))
+    def audits_of_everybody(self, here: Iterable[Path], *, person: str) -> Sequence[AuditRows]:
+        """Return everybody's audit logs, to be read: at least those of people with `person` in their principal.
+
+        `here` are the folders of this machine.
+        """
+        return [AuditRows(folder) for folder in here]
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
         """Add up usage since a moment; `here` are this machine's people. Blocking; raises CallError or OSError."""

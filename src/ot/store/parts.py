@@ -7,13 +7,15 @@ audit log are for all replicas, beside the files that each writes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+from ot.store import owned_files
 from ot.store.credentials import Credentials
+from ot.store.newest_lines import LinePlace, LogLine, chain_of, find_parts, lines_about, newest_lines
 from ot.store.owner import Owner
 from ot.store.results import KeptNames, ResultFiles
 from ot.store.shelf import Shelf
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 STATS_FILE = "stats.db"
 Row: TypeAlias = tuple[object, ...]
-AUDIT_FOLDER = "audit"
+AUDIT_FOLDER, AUDIT_ENDING = "audit", ".jsonl"
 
 WHOLE, SPOILT = b'"whole":1', b'"whole":0'
 """The mark in a run's first line that all its lines are there, and the one that replaces it once a line was lost."""
@@ -94,6 +96,20 @@ class AuditRows:
     def copied(self) -> AbstractContextManager[Path]:
         """Give a folder with all files. Blocking; raises OSError."""
         return nullcontext(self._folder)
+
+    def newest(self, before: LinePlace | None = None) -> Iterator[LogLine]:
+        """Yield lines, the newest first, of those before a place; read as they are asked for. Blocking."""
+        return newest_lines(self._folder, AUDIT_ENDING, before)
+
+    def about(self, file: str, place: int, calls: Collection[int]) -> Iterator[bytes]:
+        """Yield the lines about some calls from a place in a file on, in it and those that follow it. Blocking."""
+        parts = find_parts(self._folder, AUDIT_ENDING).get(chain_of(file), {})
+        return lines_about([part for part in parts.values() if part.name >= file], place, calls)
+
+    def in_use(self, file: str) -> bool:
+        """True if the process that wrote a file may still write to its chain. Blocking."""
+        parts = find_parts(self._folder, AUDIT_ENDING).get(chain_of(file), {})
+        return bool(parts) and owned_files.is_in_use([*parts.values()][-1])
 
 
 class Mark(NamedTuple):

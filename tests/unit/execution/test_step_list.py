@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, get_current_span
 
 import ot.execution.tool_executor
-from ot.audit.calls import AuditedCall, read_calls
+from ot.audit.calls import AuditedCall
+from ot.audit.latest import read_latest
 from ot.audit.log import AuditLog
-from ot.audit.reading import find_chains
 from ot.clients.caller import NOBODY, Caller, ClientMemory
 from ot.config.models import AuditSettings, Config, JournalSettings
 from ot.config.team import LimitSettings
@@ -84,9 +84,9 @@ def journal(tmp_path: Path) -> Journal:
 
 def audited(log: AuditLog) -> list[AuditedCall]:
     log.flush()
-    calls, findings = read_calls(find_chains(log.folder))
+    calls, findings, _ = read_latest([AuditRows(log.folder)])
     assert findings == []
-    return calls
+    return calls[::-1]
 
 
 # -- the list

@@ -1,89 +1,85 @@
 """Audit: the calls that had side effects, who made and who allowed them, and damage to the log.
 
-Administrators see those of everyone too.
+Administrators see those of everyone too. Pages are read from where the one before ended.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta
-from fnmatch import fnmatchcase
+from datetime import date, datetime, time, timedelta
+from functools import partial
 
 import anyio.to_thread
 from starlette.responses import Response
 
 from onetool.dashboard.visit import Visit, word_principal
-from ot.audit.calls import AuditedCall, read_calls
-from ot.audit.log import open_everybodys_audit
-from ot.audit.reading import Finding, find_chains
+from ot.audit.chain import FILE_NAME
+from ot.audit.latest import LatestCalls, read_latest
+from ot.audit.log import audits_of_everybody
 from ot.config.loader import LoadedConfig
 from ot.errors import ToolError
-from ot.parts.stores import open_own_backend, open_own_store
+from ot.parts.person_overlay import PersonOverlay
+from ot.parts.stores import store_of
+from ot.store.newest_lines import LinePlace
 
-_MOST = 300
-_PAGE = 100
-_LONGEST_CALL = 86_400.0  # seconds; one that began late in the day may have ended in a file of the next
+_PAGE = 100  # calls
+_PLACE = re.compile(r"(?P<moment>\d{1,11}\.\d{1,9}),(?P<file>[^,]+),(?P<place>\d{1,12})", re.ASCII)
+_MOST_LINES = 5000  # that are read for a page, however few calls in them are looked for
 
 
 async def show_audit(visit: Visit) -> Response:
-    """Show the latest calls with side effects, of one tool, pack or pattern if it is named."""
+    """Show calls with side effects, the latest first, of one tool, pack or pattern if it is named."""
     wanted = visit.query.get("tool", "").strip()[:200]
-    loaded, patterns = visit.who.part(LoadedConfig), (wanted or "*", f"{wanted}.*")
-
-    def read() -> tuple[list[AuditedCall], list[Finding]]:
-        with open_own_store(loaded) as store, store.audit.copied() as folder:
-            return read_calls(find_chains(folder))
-
-    try:
-        calls, findings = await anyio.to_thread.run_sync(read)
-    except OSError as error:
-        raise ToolError(f"the audit log cannot be read: {error.strerror}") from error
-    chosen = [call for call in reversed(calls) if any(fnmatchcase(call.tool, pattern) for pattern in patterns)]
-    return visit.show("audit.html.j2", calls=chosen[:_MOST], total=len(chosen), findings=findings, wanted=wanted)
+    log = store_of(visit.who.part(LoadedConfig), visit.who.part(PersonOverlay).backend).audit
+    found = await _read(partial(read_latest, [log], before=_place_in(visit), tool=wanted))
+    return visit.show(
+        "audit.html.j2", calls=found.calls, findings=found.findings, wanted=wanted, **_pages(visit, found)
+    )
 
 
 async def show_team_audit(visit: Visit) -> Response:
-    """Show the calls with side effects of a day, of one person if they are named, page by page."""
+    """Show the calls with side effects of a day, of one person if they are named."""
     if not visit.who.admin:
         return visit.show_no_page()
     day, person = datetime.now().astimezone().date(), visit.query.get("person", "").strip()[:300]
     with suppress(ValueError):
         day = min(max(date.fromisoformat(visit.query.get("day", "")), date(1971, 1, 1)), date(9000, 1, 1))
-    calls, findings = await anyio.to_thread.run_sync(_read, visit.who.part(LoadedConfig), day, person)
-    pages = max(1, -(-len(calls) // _PAGE))
-    asked = visit.query.get("page", "")
-    page = min(max(1, int(asked)), pages) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 1
+    since, until = (datetime.combine(each, time.min).timestamp() for each in (day, day + timedelta(days=1)))
+    name = json.dumps(person.partition(" (")[0])[1:-1]  # as principals have it, of a person as the page shows them
+    logs = audits_of_everybody(visit.who.part(LoadedConfig), visit.who.part(PersonOverlay).backend, person=name)
+
+    def is_person(principal: str) -> bool:
+        return person.casefold() in word_principal(principal).casefold()
+
+    before = min(_place_in(visit) or (until, "", 0), (until, "", 0))
+    found = await _read(partial(read_latest, logs, before=before, since=since, is_person=is_person if person else None))
     return visit.show(
         "team_audit.html.j2",
-        calls=[(word_principal(call.person), call) for call in calls[(page - 1) * _PAGE : page * _PAGE]],
-        total=len(calls),
-        findings=findings,
+        calls=[(word_principal(call.person), call) for call in found.calls],
+        findings=found.findings,
         day=day.isoformat(),
         wanted=person,
-        page=page,
-        pages=pages,
+        **_pages(visit, found),
     )
 
 
-def _read(loaded: LoadedConfig, day: date, person: str) -> tuple[list[AuditedCall], list[Finding]]:
-    """Return the calls of a day in the time zone of the server, the newest first."""
-    begin, end = (datetime.combine(each, time.min).astimezone(UTC) for each in (day, day + timedelta(days=1)))
-    first, last = (each.isoformat(timespec="milliseconds") for each in (begin, end))  # as the log writes them
-    since, until = begin.timestamp(), end.timestamp() + _LONGEST_CALL
-    name = json.dumps(person.partition(" (")[0])[1:-1]  # as principals have it, of a person as the page shows them
-    calls: list[AuditedCall] = []
-    findings: list[Finding] = []
+async def _read(read: partial[LatestCalls]) -> LatestCalls:
     try:
-        with (
-            open_own_backend(loaded) as backend,
-            open_everybodys_audit(loaded, backend, since=since, until=until, person=name) as folders,
-        ):
-            for folder in folders:
-                found, odd = read_calls(find_chains(folder))
-                of_day = (each for each in found if first <= each.time < last)
-                calls += [each for each in of_day if person.casefold() in word_principal(each.person).casefold()]
-                findings += odd
+        return await anyio.to_thread.run_sync(partial(read, most=_PAGE, most_lines=_MOST_LINES))
     except OSError as error:
         raise ToolError(f"the audit log cannot be read: {error.strerror or error}") from error
-    return sorted(calls, key=lambda call: call.time, reverse=True), findings
+
+
+def _place_in(visit: Visit) -> LinePlace | None:
+    """Return the place before which a page begins; None for the first page, and where there is no such place."""
+    found = _PLACE.fullmatch(visit.query.get("before", ""))
+    if found is None or not FILE_NAME.fullmatch(found["file"]):
+        return None
+    return float(found["moment"]), found["file"], int(found["place"])
+
+
+def _pages(visit: Visit, found: LatestCalls) -> dict[str, object]:
+    older = "" if found.older is None else ",".join(map(str, found.older))
+    return {"older": older, "first": "before" not in visit.query}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from ot.store.changes import FrameSeal
 from ot.store.credentials import LoginSeal
 from ot.store.opening import Backend, Picked
 from ot.store.owner import StoreUnavailableError
-from ot.store.parts import PersonalStore, Retention, Store, TeamSums
+from ot.store.parts import AuditRows, PersonalStore, Retention, Store, TeamSums
 from ot.store.postgres import audit, logins, quotas, results, statistics
 from ot.store.postgres.changes import PostgresChanges
 from ot.store.postgres.credentials import PostgresCredentials
@@ -84,10 +84,8 @@ class PostgresBackend(Backend):
     def open_quotas(self, state: Path) -> AbstractAsyncContextManager[quotas.PostgresQuotas]:
         return quotas.open_postgres_quotas(self.link)
 
-    def copy_audits(
-        self, here: Iterable[Path], *, since: float, until: float, person: str
-    ) -> AbstractContextManager[list[Path]]:
-        return audit.copy_of_everybody(self.link, since=since, until=until, person=person)
+    def audits_of_everybody(self, here: Iterable[Path], *, person: str) -> Sequence[AuditRows]:
+        return [audit.rows_of_everybody(self.link, person)]
 
     def sum_statistics(self, here: Iterable[tuple[str, Path]], since: float) -> TeamSums:
         return statistics.sum_everybody(self.link, since)
