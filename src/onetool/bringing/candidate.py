@@ -81,7 +81,7 @@ class Candidate:
 
     @property
     def package(self) -> str:
-        """What stays the same of its identifier from one version to the next."""
+        """The part of its identifier that stays the same from one version to the next."""
         if not self.entry_version:
             return self.identifier
         return re.sub(rf"(?<![0-9A-Za-z])v?{re.escape(self.entry_version)}(?![0-9A-Za-z])", "*", self.identifier)

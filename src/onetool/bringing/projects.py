@@ -37,7 +37,7 @@ _OWN = ({"editable": "."}, {"virtual": "."}, {"directory": "."})  # how a lock n
 
 @dataclass(frozen=True)
 class Project:
-    """What a bundle needs of an index, and its lock if it brings one."""
+    """The packages that a bundle needs, and its lock if it brings one."""
 
     name: str
     python: str

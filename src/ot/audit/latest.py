@@ -102,7 +102,7 @@ def _read_text(raw: bytes) -> str:
 
 
 class _ReadChain:
-    """What was read of a chain: lines, the newest first, and the numbers of those about wanted calls that begin."""
+    """The lines that were read of a chain, the newest first, and the numbers of wanted calls that begin in them."""
 
     def __init__(self, log: AuditRows) -> None:
         self.lines: list[LogLine] = []
