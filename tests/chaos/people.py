@@ -78,7 +78,8 @@ class Person:
 
     async def _store(self) -> None:
         mark = self._mark()
-        text = await self._finish(f"'{mark} ' * 20_000", mark)
+        times = self.chance.choice([1_000, 1_000, 1_000, 20_000])  # all are kept, of a night too
+        text = await self._finish(f"'{mark} ' * {times}", mark)
         found = _HANDLE.search(text or "")
         if found is not None:
             self.told.results[found[1]] = (self.name, mark)

@@ -39,6 +39,8 @@ async def send(client: httpx2.AsyncClient, port: int, command: str, token: str |
             events = [line[5:] for line in text.splitlines() if line.startswith("data:")]
             text = next(each for each in reversed(events) if '"id"' in each)
         found = json.loads(text)
+        if isinstance(found.get("error"), str):  # of the door, before a request is read
+            return str(found["error_description"])
         result = found.get("result") or {"content": [{"text": found["error"]["message"]}]}
         return str(result["content"][0]["text"])
     return None

@@ -97,7 +97,7 @@ async def open_service(folder: Path, ledger: Path) -> AsyncIterator[TeamService]
         cables = [each.__enter__() for each in contexts]
         config = {
             "execution": {"patience": 2},
-            "results": {"inline_limit": 2_000},
+            "results": {"inline_limit": 2_000, "keep_for": 30 * 86_400},  # a run may last for a night
             "servers": {"mint": program("mints", ledger, confine={"write": [str(ledger.parent)]})},
         }
         stores = [cable.leads_to(address) for cable in cables]

@@ -74,7 +74,7 @@ class Team:
     async def token_of(self, person: str) -> str:
         """The API key of a person, who is made if need be."""
         if person not in self.tokens:
-            key, self.tokens[person] = new_key(person, groups=[], now=time.time(), lifetime=3600)
+            key, self.tokens[person] = new_key(person, groups=[], now=time.time(), lifetime=7 * 86_400)
             await anyio.to_thread.run_sync(PostgresApiKeys(self.link).add, key)
         return self.tokens[person]
 
