@@ -24,7 +24,7 @@ def test_a_table_is_aligned_for_a_terminal_and_keyed_as_json() -> None:
 @pytest.mark.parametrize(
     ("tables", "first_cells"),
     [
-        (profile_imports(), {"(interpreter)", "mcp", "ot", "all"}),
+        (profile_imports(), {"(interpreter)", "anyio", "ot", "all"}),
         (profile_hot_path(runs=4, calls=2), {"ot.kernel", "ot.run", "ot.execution"}),
         (profile_paths(rounds=1), {"a run of 1+1", "one more proxied call", "ot/run/runner.py"}),
         (profile_processor_time(rounds=1, runs=4, in_flight=(2,)), {"1+1 over stdio", "echo of the bare server"}),
