@@ -25,7 +25,7 @@ def descendants(pid: int) -> list[int]:
 def find_zygote(server: int) -> int:
     """Return the process that forks a server's kernels."""
     found = [pid for pid in descendants(server) if b"zygote.main" in _read(f"/proc/{pid}/cmdline")]
-    return min(found)  # its kernels have its command line, and began later
+    return found[0]  # its kernels, which have its command line, come behind it
 
 
 class Account(NamedTuple):
