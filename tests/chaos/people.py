@@ -103,23 +103,27 @@ class Person:
     async def _finish(self, code: str, mark: str) -> str | None:
         """Have code carried out whatever happens on the way; None where the answer does not come to be known."""
         command = f"# {mark}.\n{code}"
-        text = await self.ask(command)
+        text, run = await self.ask(command), ""
         for _ in range(_MOST_STEPS):
+            if text is not None and run and (lost := _LOST.search(text)) is not None and lost[1] != run:
+                text = None  # it is the run that only waited which was lost
             if text is None:
                 self.told.unanswered += 1
                 await asyncio.sleep(0.5)
-                text = await self._look_up(mark)
-                if text is None:
+                run = await self._look_up(mark)
+                if not run:
                     return None
-                continue
-            if (away := _AWAY.search(text)) is not None:
+                text = await self._wait(run)
+            elif (away := _AWAY.search(text)) is not None:
                 await asyncio.sleep(min(10, int(away[2])))
-                text = await self.ask(f"ot.wait(run={away[1]!r}, seconds=5)")
+                run = run or away[1]
+                text = await self._wait(run)
             elif (running := _RUNNING.search(text)) is not None:
-                text = await self.ask(f"ot.wait(run={running[1]!r}, seconds=5)")
+                run = run or running[1]
+                text = await self._wait(run)
             elif (lost := _LOST.search(text)) is not None:
                 self.told.resumed += 1
-                text = await self.ask(f"# {mark}.\not.resume(run={lost[1]!r}, unknown='skip')\n{code}")
+                text, run = await self.ask(f"# {mark}.\not.resume(run={lost[1]!r}, unknown='skip')\n{code}"), ""
             else:
                 break
         else:
@@ -129,8 +133,11 @@ class Person:
             self.told.wrong.append(f"{mark}: {text[:300]}")
         return text
 
-    async def _look_up(self, mark: str) -> str | None:
-        """Find out what became of a command that got no answer, and go on from that."""
+    async def _wait(self, run: str) -> str | None:
+        return await self.ask(f"ot.wait(run={run!r}, seconds=5)")
+
+    async def _look_up(self, mark: str) -> str:
+        """Find the run of a command that got no answer; nothing where it has ended, or never began."""
         latest = f"[r for r in ot.runs(limit=60) if {f'# {mark}.'!r} in r['command']][-1:]"
         text = await self.ask(f"{_IMPORT}json.dumps([[r['run'], r['outcome']] for r in {latest}])")
         try:
@@ -138,5 +145,5 @@ class Person:
         except ValueError:
             if text is not None:
                 self.told.reasons[text[:100]] += 1
-            return None
-        return None if outcome else await self.ask(f"ot.wait(run={run!r}, seconds=5)")
+            return ""
+        return "" if outcome else str(run)

@@ -8,6 +8,7 @@ from contextlib import aclosing, closing
 import anyio
 import pytest
 
+from ot.store.postgres.group_commit import Connection
 from ot.store.postgres.link import PostgresLink
 from ot.store.postgres.replicas import PostgresReplicas
 from ot.store.replicas import RememberedClient, name_replica
@@ -145,3 +146,15 @@ async def test_what_a_client_has_read_at_one_replica_is_known_at_the_other(
 
     assert await second.recall("ada") == some
     assert await second.recall("bob") == nothing
+
+
+async def test_to_forget_something_leaves_no_transaction_open(database: str) -> None:
+    async def read(connection: Connection) -> int:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            return int(await connection.fetchval("SELECT 1"))
+
+    with closing(PostgresLink(database, most_connections=1)) as link:
+        this = name_replica("http://127.0.0.1:8001/mcp", version="1", link=link.name)
+        await PostgresReplicas(link, this).remember("ada", RememberedClient(), forget={"mail.read"})
+
+        assert await link.run(read) == 1

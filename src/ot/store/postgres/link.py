@@ -302,7 +302,9 @@ async def _end_transaction(connection: Connection) -> None:
     It prepares a statement with one message, which begins a transaction, and executes it with the next. Between them a
     task can be cancelled, and values can turn out not to fit.
     """
-    if not connection.is_closed():
+    with suppress(asyncpg.InterfaceError):  # it is closed, and given back by that
+        if connection.is_closed():
+            return
         try:
             await connection.execute("SELECT 1", timeout=CONNECTING)
         except BaseException as error:
