@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.chaos.service import Clock, Disk, Fault, Machine, copy_state, damage, put_back, send
+from tests.chaos.service import Disk, Fault, Machine, copy_state, damage, put_back, send
 from tests.chaos.usage import Usage, measure
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
@@ -112,7 +112,7 @@ async def open_service(folder: Path, ledger: Path, may: asyncio.Event) -> AsyncI
         give_demo(home, json.dumps(config))
         return RawServer(home, "--http", f"127.0.0.1:{port}", "--no-token", started_by=started_by)
 
-    machine = Machine("the server", Disk(home / ".onetool" / "state"), Clock(folder / "clock"), begin)
+    machine = Machine("the server", Disk(home / ".onetool" / "state"), begin)
     machine.disk.mount()
     await machine.start()
     try:

@@ -77,27 +77,18 @@ class Disk:
 
 @dataclass
 class Clock:
-    """The clock of one server, which can be off while that runs; what measures how long something takes is right."""
+    """The clock that a server begins with; what measures how long something takes is right."""
 
-    file: Path
-
-    def jump(self, seconds: int) -> None:
-        """Be off by so many seconds; those who begin meanwhile read it anew each time they look."""
-        new = self.file.with_suffix(".new")
-        new.write_text(f"{seconds:+d}s")
-        new.replace(self.file)
-
-    def clear(self, process: int) -> None:
-        """Remove what a killed server has left in memory."""
-        for file in Path("/dev/shm").glob(f"*faketime_*_{process}"):
-            file.unlink(missing_ok=True)
+    seconds: int = 0  # by which it is off
 
     @property
     def started_by(self) -> tuple[str, ...]:
-        """What starts a server that goes by this clock."""
+        """What starts a server that goes by this clock: nothing for a right one, since libfaketime slows it down."""
+        if not self.seconds:
+            return ()
         require_installed("faketime", package="faketime")
         [library] = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
-        settings = ("FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_NO_CACHE=1", f"FAKETIME_TIMESTAMP_FILE={self.file}")
+        settings = ("FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_NO_CACHE=1", f"FAKETIME={self.seconds:+d}s")
         return ("env", f"LD_PRELOAD={library}", *settings)
 
 
@@ -107,8 +98,8 @@ class Machine:
 
     name: str
     disk: Disk
-    clock: Clock
     begin: Callable[[tuple[str, ...]], RawServer]  # given what starts it
+    clock: Clock = field(default_factory=Clock)
     server: RawServer | None = None
     noticed: list[str] = field(default_factory=list)  # in its log
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -125,7 +116,6 @@ class Machine:
         if self.server is not None:
             server, self.server = self.server, None
             await asyncio.to_thread(server.end)
-            self.clock.clear(server.process.pid)
             self.noticed += _exceptions_in(server.log)
 
     async def start(self) -> None:
@@ -181,31 +171,26 @@ class Machine:
         self.disk.lock(yes=yes)
         await self.start()
 
-    def jumped(self, seconds: int) -> Fault:
+    def off(self, seconds: int) -> Fault:
         @asynccontextmanager
-        async def jumped() -> AsyncIterator[str]:
-            self.clock.jump(seconds)
+        async def off() -> AsyncIterator[str]:
+            await self._begin_with(seconds)
             try:
-                yield f"the clock of {self.name} jumps by {seconds:+,} s"
-            finally:
-                self.clock.jump(0)
-
-        return jumped
-
-    def begun_off(self, seconds: int) -> Fault:
-        @asynccontextmanager
-        async def begun_off() -> AsyncIterator[str]:
-            await self.end()
-            async with self.jumped(seconds)():
-                await self.start()
                 yield f"{self.name} begins with a clock that is off by {seconds:+,} s"
+            finally:
+                await self._begin_with(0)
 
-        return begun_off
+        return off
+
+    async def _begin_with(self, seconds: int) -> None:
+        await self.end()
+        self.clock.seconds = seconds
+        await self.start()
 
     def faults(self, seconds: int) -> Sequence[Fault]:
         """Return what may be done to it; its clock may be off by so many seconds."""
-        clocks = [self.jumped(seconds), self.begun_off(seconds)]
-        return [self.killed, self.paused, self.ended, *clocks, *([self.full] if self.disk.mounted else [])]
+        some = [self.killed, self.paused, self.ended, self.off(seconds)]
+        return [*some, self.full] if self.disk.mounted else some
 
 
 def _exceptions_in(log: list[str]) -> Iterator[str]:

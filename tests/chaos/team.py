@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.chaos.service import Clock, Disk, Fault, Machine, send
+from tests.chaos.service import Disk, Fault, Machine, send
 from tests.chaos.usage import Usage, measure
 from tests.demo_pack import give_demo
 from tests.e2e.raw_server import RawServer
@@ -107,7 +107,6 @@ async def open_service(folder: Path, ledger: Path) -> AsyncIterator[TeamService]
                 machine = Machine(
                     f"replica {number + 1}",
                     Disk(folder / name / ".onetool" / "state"),
-                    Clock(folder / f"clock {number + 1}"),
                     partial(_begin, team, number),
                 )
                 machine.server = team.servers.pop(name)
