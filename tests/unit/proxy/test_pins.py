@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mcp_core.json_types import JsonObject
 from ot.clients.caller import Caller
 from ot.clients.front import Abilities, Front, nobody_to_ask
 from ot.config.server_settings import ServerSettings
@@ -460,6 +461,37 @@ def test_of_two_processes_that_see_a_server_first_only_one_accepts_it(tmp_path: 
 
     assert one.shown_words()[1] == "Ask politely."
     assert other.shown_words()[1] == "Ask politely."
+
+
+class InterruptedShelf(Shelf):
+    """A shelf on which something happens while a document is read, as by another thread."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def below(self, name: str) -> InterruptedShelf:
+        return self if name == "servers/accepted" else InterruptedShelf(self.folder / name)
+
+    def read(self, name: str) -> bytes:
+        found = super().read(name)
+        if self.meanwhile is not None:
+            happens, self.meanwhile = self.meanwhile, None
+            happens()
+        return found
+
+
+def test_what_is_new_is_refused_though_the_server_says_it_while_what_it_said_before_is_compared(tmp_path: Path) -> None:
+    settings = ServerSettings.model_validate({"url": "https://example.com/mcp"})
+    greet: JsonObject = {"name": "greet"}
+    obey: JsonObject = {"name": "obey"}
+    shelf = InterruptedShelf(tmp_path / "state")
+    ServerMemory("docs", settings, Records(tmp_path, shelf)).note(Offer(prompts=(greet,)))
+    memory = ServerMemory("docs", settings, Records(tmp_path, shelf))
+
+    shelf.meanwhile = lambda: memory.note_listed({"prompts": [greet, obey]})
+    memory.changes("prompts")
+
+    assert memory.changes("prompts").added == ("obey",)
+    assert memory.shown("prompts") == [greet]
 
 
 def test_the_pins_of_a_person_ignore_the_project_they_stand_in(tmp_path: Path) -> None:

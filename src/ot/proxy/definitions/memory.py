@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 from mcp_core.json_types import Json, JsonObject
@@ -68,7 +69,8 @@ class ServerMemory:
         # What has changed of it is refused until a person accepts it.
         self.pinned = is_fetched(settings) if records.pin_tools is None else records.pin_tools
         self._offer: Offer | None = None
-        self._changes: dict[Part, Changes] = {}
+        self._changes: dict[Part, tuple[Offer, Changes]] = {}  # of what offer
+        self._noting = RLock()  # of threads
         self._hidden: dict[Part, tuple[int, ...]] = {}  # what was accepted when part of an offer was last kept back
         self._unreadable = False
 
@@ -97,8 +99,10 @@ class ServerMemory:
     def recall(self) -> Offer | None:
         """Return what it offers, or offered last time; None if that is not known. May be called on a thread."""
         if self._offer is None and not self._unreadable:
-            self._offer = self._cache.read(self._name, self._digest)
-            self._unreadable = self._offer is None
+            with self._noting:
+                if self._offer is None:
+                    self._offer = self._cache.read(self._name, self._digest)
+                    self._unreadable = self._offer is None
         return self._offer
 
     @property
@@ -109,6 +113,10 @@ class ServerMemory:
 
     def note(self, offer: Offer) -> bool:
         """Take over what the server says now; True if any of it is new. What it was not asked for stays."""
+        with self._noting:
+            return self._note(offer)
+
+    def _note(self, offer: Offer) -> bool:
         known = self.recall()
         if known is not None:
             offer = replace(
@@ -121,7 +129,7 @@ class ServerMemory:
         if offer == known:
             return False
         self._cache.write(self._name, self._digest, offer)
-        self._offer, self._changes = offer, {}
+        self._offer = offer
         for part, changes in self.all_changes().items():
             if changes:
                 unaccepted = [each for each in parts_of(offer)[part] if str(each["name"]) in changes]
@@ -132,8 +140,9 @@ class ServerMemory:
 
     def note_listed(self, listed: Mapping[str, Iterable[JsonObject]]) -> bool:
         """Take over some of the lists beside that of tools, as the server gives them now; True if any of it is new."""
-        offer = self.recall()
-        return offer is not None and self.note(offer.with_lists(listed))
+        with self._noting:
+            offer = self.recall()
+            return offer is not None and self._note(offer.with_lists(listed))
 
     def first_listed(self) -> Times:
         """Return when the server has first listed each address, and each template of addresses. Blocking."""
@@ -145,14 +154,17 @@ class ServerMemory:
 
     def changes(self, part: Part) -> Changes:
         """Return what nobody has accepted; looked up each time, as a person may have accepted it since."""
-        found = self._changes.get(part)
-        if found is not None and not found:
-            return found
-        offer = self.recall()
-        items = parts_of(offer).get(part) if offer is not None else None
+        return self._changes_of(self.recall(), part)
+
+    def _changes_of(self, offer: Offer | None, part: Part) -> Changes:
+        compared, found = self._changes.get(part, (None, Changes()))
+        if offer is None or (compared is offer and not found):
+            return Changes()
+        items = parts_of(offer).get(part)
         if items is None:
             return Changes()  # nothing is known of it, so there is nothing to accept either
-        found = self._changes[part] = self._pins.compare(self.place, part, items)
+        found = self._pins.compare(self.place, part, items)
+        self._changes[part] = offer, found  # another thread may have taken over another offer meanwhile
         return found
 
     def all_changes(self) -> dict[Part, Changes]:
@@ -161,9 +173,10 @@ class ServerMemory:
 
     def shown(self, part: Part) -> list[Mapping[str, Json]]:
         """Return the definitions of one part as a model may see them."""
-        items = parts_of(self.recall() or Offer()).get(part, ())
+        offer = self.recall() or Offer()
+        items = parts_of(offer).get(part, ())
         accepted = self._pins.state(self.place, part)  # before it is compared: a person may accept it meanwhile
-        if not self.pinned or not (changes := self.changes(part)):
+        if not self.pinned or not (changes := self._changes_of(offer, part)):
             return list(items)
         self._hidden[part] = accepted
         return list(hide_unaccepted(items, changes, self._pins.read(self.place, part) or {}))
