@@ -41,7 +41,7 @@ _REQUESTS: TypeAdapter[_Request] = TypeAdapter(_Request)
 NO_SUCH_RUN = "Invalid or expired requestState: no run waits for this answer. Call run again to begin a new one."
 RUN_LOST = (
     "Invalid or expired requestState: run {0} ended with the server in which it waited for this answer. "
-    'Code that begins with ot.resume(run="{0}") goes on from what it had done.'
+    'Its own code, begun with ot.resume(run="{0}"), goes on from what it had done.'
 )
 
 

@@ -54,5 +54,5 @@ def word_stopped(run: str) -> str:
     """Word for a client that its run was stopped, and how to go on."""
     return (
         "The run was stopped: its server was told to end, and could not wait any longer. "
-        f'Code that begins with ot.resume(run="{run}") goes on from what it had done.'
+        f'Its own code, begun with ot.resume(run="{run}"), goes on from what it had done.'
     )

@@ -34,11 +34,11 @@ MOST_DETACHED = 16  # runs that go on at once, each with its kernel
 _ENDED_BEFORE = 'Run {0} had ended before. Its answer: ot.wait(run="{0}")'
 _ENDED_WITH_SERVER = "The run ended with its server."
 _STOPPED_WITH_SERVER = (
-    'The run ended with its server. Code that begins with ot.resume(run="{0}") goes on from what it had done.'
+    'The run ended with its server. Its own code, begun with ot.resume(run="{0}"), goes on from what it had done.'
 )
 LOST = (
     "run {0} was lost with the server in which it went on. ot.runs() shows how far it came, "
-    'and code that begins with ot.resume(run="{0}") goes on from what it had done'
+    'and its own code, begun with ot.resume(run="{0}"), goes on from what it had done'
 )
 _BROKEN = "The run was lost to a mistake in OneTool; the log has it."
 Work = Callable[[Caller], Awaitable[Answer]]
