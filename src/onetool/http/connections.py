@@ -135,9 +135,10 @@ class Places:
 
     def is_crowded(self, connection: HttpConnection) -> bool:
         """True if a stranger has to come again later, since so many are being looked up already."""
-        if connection not in self._strangers:
+        most = self.bounds.unauthenticated
+        if len(self._strangers) <= most or connection not in self._strangers:
             return False
-        return sum(each.asking for each in self._strangers) > self.bounds.unauthenticated
+        return sum(each.asking for each in self._strangers) > most
 
     def admit(self, connection: HttpConnection) -> bool:
         """Give the client of a request that was let in a place of its own; False if all of them are busy."""

@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -151,11 +152,16 @@ class PeopleGate:
             LOGGER.warning("refused a request: %s", error)
             await refuse(error, self._people)(scope, receive, send)
             return
-        claims = {"iss": person.issuer}
-        token = AccessToken(token="", client_id=person.principal, scopes=[], subject=person.subject, claims=claims)
-        user = AuthenticatedUser(token)  # by whom the SDK lets a session be used only by whoever opened it
+        user = _user_of(person.principal, person.subject, person.issuer)
         with serving(person):
             await self._app({**scope, SCOPE_KEY: person, "user": user}, receive, send)
+
+
+@lru_cache(maxsize=1024)
+def _user_of(principal: str, subject: str, issuer: str) -> AuthenticatedUser:
+    """Return somebody as the SDK knows them, which lets a session be used only by whoever opened it."""
+    claims = {"iss": issuer}
+    return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[], subject=subject, claims=claims))
 
 
 def refuse(error: RefusedError, people: People) -> Response:

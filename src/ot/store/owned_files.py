@@ -128,10 +128,10 @@ def is_in_use(file: Path) -> bool:
     return False
 
 
-def state_of(file: Path) -> tuple[int, ...]:
+def state_of(file: Path | str) -> tuple[int, ...]:
     """Return something that changes with a file, empty where there is none; at the cost of a `stat`."""
     try:
-        found = file.stat()
+        found = os.stat(file)  # noqa: PTH116 - it is asked for each run, and a Path would be made each time
     except OSError:
         return ()
     return found.st_mtime_ns, found.st_ino, found.st_size

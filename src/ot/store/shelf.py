@@ -41,7 +41,7 @@ class Shelf:
         return Shelf(self.folder / name)
 
     def state(self, name: str) -> tuple[int, ...]:
-        return state_of(self.folder / name)
+        return state_of(f"{self.folder}/{name}")
 
     def read(self, name: str) -> bytes:
         file = self.folder / name

@@ -13,6 +13,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from asyncpg import Record
@@ -210,6 +211,7 @@ async def _add_lines(connection: Connection, rows: list[Row]) -> None:
         by_run[run][run] = heir
 
 
+@lru_cache(maxsize=256)  # a run writes several times, soon after each other
 def _run_of(beginning: bytes) -> tuple[str, str, str]:
     """Return the principal, the project and the run of a line that begins like this."""
     facts = json.loads(beginning.rstrip(b",") + b"}")
