@@ -68,7 +68,11 @@ _FRONT = [
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
 TESTED_BY = {
-    "src/ot/execution/tool_executor.py": [*_STEPS, "tests/unit/journal/test_withstanding.py"],
+    "src/ot/execution/tool_executor.py": [
+        *_STEPS,
+        "tests/unit/test_renamed.py",
+        "tests/unit/journal/test_withstanding.py",
+    ],
     "src/ot/execution/invocation.py": [
         *_STEPS,
         "tests/unit/execution/test_cancellation.py",
