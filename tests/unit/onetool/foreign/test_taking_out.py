@@ -194,8 +194,10 @@ TOML = '# mine\n[mcp_servers.a]\ncommand = "a"  # first\n\n[mcp_servers.b]\ncomm
     ("client", "name", "before"),
     [
         pytest.param("cursor", ".cursor/mcp.json", BEFORE, id="among others"),
-        pytest.param("cursor", ".cursor/mcp.json", ONLY, id="the only one"),
-        pytest.param("cursor", ".cursor/mcp.json", json.dumps(json.loads(ONLY)), id="in one line"),
+        pytest.param("cursor", ".cursor/mcp.json", ONLY, id="the only one", marks=pytest.mark.long),
+        pytest.param(
+            "cursor", ".cursor/mcp.json", json.dumps(json.loads(ONLY)), id="in one line", marks=pytest.mark.long
+        ),
         pytest.param("codex", ".codex/config.toml", TOML, id="TOML"),
     ],
 )
