@@ -79,7 +79,7 @@ TESTED_BY = {
         "tests/unit/execution/test_errors.py",
     ],
     "src/ot/execution/pack_door.py": [*_STEPS, *_AUDITED],
-    "src/ot/execution/steps.py": _STEPS,
+    "src/ot/execution/steps.py": [*_STEPS, "tests/unit/run/test_previews.py"],
     "src/ot/execution/call.py": [*_STEPS, *_AUDITED],
     "src/ot/execution/records.py": _STEPS,
     "src/ot/execution/auditing.py": [*_STEPS, *_AUDITED],
@@ -161,6 +161,11 @@ EXPLAINED: dict[tuple[str, str], str] = {
         ),
     ): "only decides whether large arguments are described on a thread",
     ("src/ot/execution/auditing.py", "len(sent) > LARGE_MESSAGE -> len(sent) >= LARGE_MESSAGE"): "as above",
+    (
+        "src/ot/execution/auditing.py",
+        "not call.sent or len(call.sent) > MOST -> not call.sent and len(call.sent) > MOST",
+    ): "as above",
+    ("src/ot/execution/auditing.py", "eq=False -> eq=True"): "nobody compares steps",
     (
         "src/ot/execution/records.py",
         ("self._keep is not None and len(call.packed) > INLINE -> self._keep is not None or len(call.packed) > INLINE"),

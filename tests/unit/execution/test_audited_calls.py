@@ -18,7 +18,7 @@ from ot.proxy.resources import fill_prompt, read_resource
 from tests.demo_pack import give_demo
 from tests.engine import answer_of, open_engine, write_extension, write_skill
 from tests.opened_executor import Opened, add_tool, define, open_executor
-from tests.proxied import open_proxied
+from tests.proxied import open_proxied, program
 from tests.unit.audit.logs import build_log, entries_of, problems_of
 
 pytestmark = pytest.mark.anyio
@@ -283,6 +283,18 @@ async def test_the_answer_to_a_tools_own_question_is_logged(
     begun, asked, ended = calls_in(tmp_path)
     assert (asked["event"], asked["answer"]) == ("asked", answer)
     assert asked["call"] == ended["call"] == begun["n"]
+
+
+@pytest.mark.parametrize("believed", [False, True])
+async def test_a_server_keeps_its_calls_out_of_the_log_by_hints_only_if_they_are_believed(
+    tmp_path: Path, *, believed: bool
+) -> None:
+    log = build_log(tmp_path / "audit")
+    async with open_proxied(tmp_path, {"hinting": program("hinting", hints=believed)}, audit=log) as proxied:
+        await proxied.call("hinting.claim")
+    log.close()
+
+    assert [entry["event"] for entry in calls_in(tmp_path / "audit")] == ([] if believed else ["begin", "end"])
 
 
 # -- resources and prompts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 
 from ot.clients.caller import EVERYTHING, MOST_NAMES, Caller, Choice, ClientMemory
 from ot.config.models import GrantedPolicy, PolicySettings
-from ot.errors import ConsentError, FlowDeniedError, ToolDeniedError
+from ot.errors import ConsentError, FlowDeniedError, NotGrantedError, ToolDeniedError
 from ot.execution.consent import Consent
+from ot.execution.policy import refuse_denied
 from ot.execution.rules import build_guard, find_idle_rules
 from ot.execution.subject import Subject
 from ot.proxy.resources import fill_prompt, read_resource
@@ -445,3 +446,5 @@ def test_what_only_groups_have_is_withheld_from_others(names: tuple[str, ...], *
 
     assert build_guard(names, policy).withheld is build_guard(names, policy).refused is withheld
     assert not build_guard(names, PolicySettings()).withheld
+    with pytest.raises(NotGrantedError) if withheld else nullcontext():
+        refuse_denied(build_guard(names, policy))

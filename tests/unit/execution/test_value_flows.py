@@ -281,6 +281,16 @@ async def test_a_yes_for_longer_is_for_these_values(tmp_path: Path) -> None:
         assert not await client.sends("out.send(to='dan@evil.example')")
 
 
+async def test_a_yes_for_longer_is_for_the_other_rules_of_the_call_too(tmp_path: Path) -> None:
+    async with open_shop(tmp_path, {"a": ["eve@evil.example", "dan@evil.example"]}, ask=["out.send"]) as app:
+        client = Client(app, Person(Choice.CLIENT, Choice.ONCE))
+        await client.run("mail.read(name='a')")
+
+        assert not await client.sends("out.send(to='eve@evil.example')")
+        assert await client.sends("out.send(to='ann@ours.example')")
+        assert not await client.sends("out.send(to='dan@evil.example')")
+
+
 async def test_values_that_the_person_knows_pass(tmp_path: Path) -> None:
     mails = {"a": ["eve@evil.example", "bob@ours.example", "DE89 3704 0044 0532 0130 00"]}
     async with open_shop(tmp_path, mails, known=["*@ours.example", "de893704*"]) as app:
