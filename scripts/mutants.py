@@ -93,7 +93,7 @@ TESTED_BY = {
     "src/ot/audit/chain.py": _AUDIT,
     "src/ot/audit/log.py": _AUDIT,
     "src/ot/audit/reading.py": _AUDIT,
-    "src/ot/execution/resuming.py": _JOURNAL,
+    "src/ot/execution/resuming.py": [*_JOURNAL, "tests/e2e/test_cli_runs.py"],
     "src/ot/journal/equality.py": _JOURNAL,
     "src/ot/journal/recorded.py": _JOURNAL,
     "src/ot/journal/reuse.py": _JOURNAL,
@@ -213,6 +213,11 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/run/fence_processor.py", "1000 -> 1001"): "a limit without meaning of its own",
     ("src/ot/run/fence_processor.py", "1024 -> 1025"): "the figure of a limit, which tests name",
     ("src/ot_kernel/values.py", "200 -> 201"): "how much an error shows of a long place",
+    ("src/ot/execution/question_text.py", "100 -> 101"): "a limit without meaning of its own",
+    ("src/ot/execution/problems.py", "5 -> 6"): "a limit without meaning of its own",
+    ("src/ot/audit/chain.py", "5000 -> 5001"): "a limit without meaning of its own",
+    ("src/ot/execution/resuming.py", "256 -> 257"): "only decides whether arguments are described on a thread",
+    ("src/ot/journal/equality.py", "check_circular=False -> check_circular=True"): "refuses the same, more slowly",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

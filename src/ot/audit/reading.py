@@ -13,7 +13,7 @@ from mcp_core.json_types import JsonObject
 from ot.audit.chain import CONTINUED, FORM_OF_LINES, REMOVED, START, unseal
 from ot.store.forms import UnknownFormError, check_form
 from ot.store.newest_lines import find_parts
-from ot.store.owned_files import is_in_use, name_file, open_plain
+from ot.store.owned_files import name_file, open_plain
 from ot.store.parts import AUDIT_ENDING
 
 LONGEST_LINE = 64 * 1024  # bytes; ours are far below
@@ -40,11 +40,6 @@ class Chain(NamedTuple):
 
     name: str
     files: dict[int, Path]
-
-    @property
-    def in_use(self) -> bool:
-        """True if its process still runs."""
-        return is_in_use(self.files[max(self.files)])
 
 
 def find_chains(folder: Path) -> list[Chain]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from mcp_core.json_types import JsonObject
 from ot.errors import ToolArgumentError
 from ot.execution.checkable import _NoHandlers
-from ot.execution.validation import ArgumentStep, load_compiler
+from ot.execution.validation import ArgumentStep, find_problems, load_compiler
 from ot.registry.definitions import ToolDefinition
 from ot.registry.from_source import read_pack
 from ot_kernel.project_path import ProjectPath
@@ -185,7 +186,7 @@ def test_problems_name_a_parameter_as_the_signature_shows_it() -> None:
 
 
 def test_a_place_inside_a_parameter_is_named_as_the_signature_shows_it() -> None:
-    schema = {"type": "array", "items": {"type": "integer"}}
+    schema: JsonObject = {"type": "array", "items": {"type": "integer"}}
     check = ArgumentStep(define("x.tool", {"properties": {"a-b": schema}}, spellings={"a_b": "a-b"}))
 
     assert problems_of(check, a_b=[1, "2"]) == ("a_b[1] must be int, not str",)
@@ -274,6 +275,14 @@ def test_no_more_problems_are_told_than_anybody_reads(tmp_path: Path) -> None:
     check = check_of(tmp_path, "*, a: int")
 
     assert len(problems_of(check, **{f"x{number}": 1 for number in range(50)})) == 20
+
+
+def test_a_value_by_itself_is_checked_in_the_same_words() -> None:
+    schema: JsonObject = {"type": "array", "items": {"type": "integer"}}
+
+    assert find_problems(schema, [1]) == []
+    assert find_problems(schema, [1, "a"]) == ["[1] must be int, not str"]
+    assert len(find_problems(schema, ["a"] * 50)) == 20
 
 
 def test_a_schema_is_compiled_without_anything_being_fetched() -> None:

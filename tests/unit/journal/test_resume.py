@@ -161,6 +161,8 @@ async def test_a_resumed_run_that_fails_can_be_resumed_with_all_that_was_done_be
         ("{1: 'a'}", "{'1': 'a'}", False),
         ("0.0", "-0.0", False),
         ("2**70", "2**70", True),
+        ("[{1, 2}, {'a': 'x'}]", "[{2, 1}, {'a': 'x'}]", True),
+        ("[{1, 2}, {'a': 'x'}]", "[{2, 1}, {'a': 'y'}]", False),
         ("'\\u2028'", "'\\u2028'", True),
     ],
 )
