@@ -26,6 +26,12 @@ async def one(connection: Connection) -> int:
     return found
 
 
+async def one_in_a_transaction(connection: Connection) -> int:
+    """Fails inside another transaction, as whatever reads at one moment does."""
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        return await one(connection)
+
+
 async def test_work_is_awaited_on_a_loop_and_waited_for_on_a_thread(database: str) -> None:
     with closing(PostgresLink(database)) as link:
         assert await link.run(one) == 1
@@ -158,15 +164,19 @@ def test_a_mistake_in_a_statement_is_none_of_the_database(database: str) -> None
 
 
 def test_a_statement_that_is_not_executed_leaves_no_transaction_open(database: str) -> None:
-    async def read(connection: Connection) -> int:
-        async with connection.transaction(isolation="repeatable_read", readonly=True):
-            return await one(connection)
-
     with closing(PostgresLink(database, most_connections=1)) as link:
         with pytest.raises(asyncpg.exceptions.DataError):
             link.fetch_now("SELECT count(*) FROM kept_names WHERE expires = $1", "no number")
 
-        assert link.run_now(read) == 1
+        assert link.run_now(one_in_a_transaction) == 1
+
+
+def test_a_statement_for_no_rows_leaves_no_transaction_open(database: str) -> None:
+    forget = "DELETE FROM kept_names WHERE name = $1"
+    with closing(PostgresLink(database, most_connections=1)) as link:
+        link.run_now(lambda connection: connection.executemany(forget, []))
+
+        assert link.run_now(one_in_a_transaction) == 1
 
 
 def test_a_password_is_told_nobody_where_it_is_wrong(postgres: RunningServer) -> None:

@@ -15,10 +15,10 @@ import hmac
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import asyncpg
@@ -43,6 +43,11 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until
 _LET_GO = "DELETE FROM writers WHERE name = $1"
 
 Given = TypeVar("Given")
+
+if TYPE_CHECKING:
+    _AnyConnection = asyncpg.Connection[asyncpg.Record]
+else:  # it has no parameters when it runs
+    _AnyConnection = asyncpg.Connection
 
 LOST = (
     OSError,
@@ -215,6 +220,7 @@ class PostgresLink:
                 max_size=self._most,
                 max_inactive_connection_lifetime=0,  # as long as this process lives, the database knows of it
                 timeout=CONNECTING,
+                connection_class=_LinkConnection,
                 command_timeout=self._statement + 1,
                 init=look_after,
                 reset=_nothing,  # `_use` sees to what work leaves behind, and the usual reset is a round trip each time
@@ -290,6 +296,16 @@ class PostgresLink:
             return f"{self.place} does not answer in time"
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return f"{self.place} cannot be used: {reason}"
+
+
+class _LinkConnection(_AnyConnection):
+    """Executes a statement for no rows by doing nothing: asyncpg prepares it, and leaves a transaction open by that."""
+
+    async def executemany(
+        self, command: str, args: Iterable[Sequence[object]], *, timeout: float | None = None
+    ) -> None:
+        if rows := list(args):
+            await super().executemany(command, rows, timeout=timeout)
 
 
 async def _nothing(_: object) -> None:

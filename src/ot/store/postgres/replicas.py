@@ -180,8 +180,7 @@ class PostgresReplicas:
         rows = [(principal, _READ, name, "") for name in sorted(client.read)]
         rows += [(principal, _AGREED, *agreed) for agreed in sorted(client.agreed)]
         statement = "INSERT INTO client_memories VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING"
-        if rows:  # with none, asyncpg would leave a transaction open
-            await self._link.run(lambda connection: connection.executemany(statement, rows))
+        await self._link.run(lambda connection: connection.executemany(statement, rows))
 
 
 def channel_of(replica: str) -> str:
