@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections import Counter
 from contextlib import closing
@@ -32,10 +33,14 @@ async def ask(server: TeamServer, key: str, ready: asyncio.Event) -> str:
         "POST /mcp HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {key}", "Content-Type: application/json",
         "Accept: application/json, text/event-stream", "Connection: close", f"Content-Length: {len(body)}",
     ]  # fmt: skip
+    address, port = host.split(":")
     await ready.wait()
     try:
-        reader, writer = await asyncio.open_connection(*host.split(":"))
-        writer.write("\r\n".join([*head, "", body]).encode())
+        # Whoever says nothing for a second makes way for others, and a busy machine may turn this loop more slowly.
+        connection = socket.create_connection((address, int(port)), timeout=WAIT)
+        connection.sendall("\r\n".join([*head, "", body]).encode())
+        connection.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=connection)
         answer = (await asyncio.wait_for(reader.read(), WAIT)).decode()
         writer.close()
     except (OSError, TimeoutError) as error:
