@@ -16,8 +16,8 @@ VIEWS := tests/views/node_modules/.ready
 OPENID := tests/team/oidc/node_modules/.ready
 SHOP := tests/shop/node_modules/.ready
 INSPECTOR := tests/inspector/node_modules/.ready
-# Two more than the two cores that this should run on: tests spend time waiting for servers and kernels.
-WORKERS ?= 4
+# Three more than the two cores that this should run on: tests spend time waiting for servers and kernels.
+WORKERS ?= 5
 
 # pytest rewrites test files; keeping the bytecode halves the time each worker takes to collect the tests.
 KEEP_BYTECODE := PYTHONDONTWRITEBYTECODE=

@@ -96,7 +96,7 @@ TESTED_BY = {
     "src/ot/execution/resuming.py": [*_JOURNAL, "tests/e2e/test_cli_runs.py"],
     "src/ot/journal/equality.py": _JOURNAL,
     "src/ot/journal/recorded.py": _JOURNAL,
-    "src/ot/journal/reuse.py": _JOURNAL,
+    "src/ot/journal/reuse.py": [*_JOURNAL, "tests/e2e/test_cli_runs.py"],
     "src/ot/journal/run_journal.py": _JOURNAL,
     "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
     "src/ot/run/fence_processor.py": _FENCES,

@@ -25,6 +25,11 @@ def add(*, line: str) -> int:
     with file.open("a") as stream:
         stream.write(line + "\\n")
     return len(file.read_text().splitlines())
+
+
+def draw(*, width: int) -> str:
+    \"\"\"Draw a line of this width.\"\"\"
+    return "-" * width
 """
 CODE = """\
 try:
@@ -92,6 +97,15 @@ def test_a_replay_makes_no_call_and_finds_everything_as_it_was(person: Person) -
     assert replayed.stdout == f"Run {run['run']} is the same as before: 3 calls, and the answer.\n"
     assert person.lines == ["a", "b"]
     assert len(person.runs()) == 1  # what is only played is no run
+
+
+def test_a_replay_finds_a_value_that_is_kept_beside_its_line(person: Person) -> None:
+    person.onetool("run", "len(own.draw(width=20_000))")
+    [run] = person.runs()
+
+    replayed = person.onetool("replay", run["run"])
+
+    assert replayed.stdout == f"Run {run['run']} is the same as before: 1 call, and the answer.\n"
 
 
 def test_a_replay_says_what_is_different(person: Person) -> None:
