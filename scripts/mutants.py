@@ -104,7 +104,6 @@ TESTED_BY = {
         f"src/ot/run/{name}.py": _RUN
         for name in (
             "answer",
-            "client_requests",
             "kept_answers",
             "kernel_calls",
             "kernel_session",
@@ -116,6 +115,12 @@ TESTED_BY = {
             "waiting_runs",
         )
     },
+    "src/ot/run/client_requests.py": [
+        "tests/unit/run/test_asked_elsewhere.py",
+        "tests/unit/run/test_one_question.py",
+        "tests/unit/run/test_ask_command.py",
+        *_RUN,
+    ],
     "src/ot/run/kernel_questions.py": ["tests/unit/run/test_ordinary_files.py", *_RUN],
     "src/ot/run/made_calls.py": ["tests/unit/run/test_made_calls.py", *_RUN],
     "src/ot/run/outcome.py": ["tests/unit/run/test_reporting.py", *_RUN],
@@ -218,6 +223,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/audit/chain.py", "5000 -> 5001"): "a limit without meaning of its own",
     ("src/ot/execution/resuming.py", "256 -> 257"): "only decides whether arguments are described on a thread",
     ("src/ot/journal/equality.py", "check_circular=False -> check_circular=True"): "refuses the same, more slowly",
+    ("src/ot/run/client_requests.py", "1024 -> 1025"): "a limit without meaning of its own",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

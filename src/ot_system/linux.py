@@ -353,7 +353,12 @@ class Bell:
 
     def wait(self) -> None:
         """Return once it has been rung since the last time."""
-        os.eventfd_read(self._number)
+        while True:
+            try:
+                os.eventfd_read(self._number)
+            except InterruptedError:  # by a signal that has a handler; Python does not try this again by itself
+                continue
+            return
 
     def close(self) -> None:
         os.close(self._number)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import stat
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -147,3 +150,36 @@ def test_a_bell_wakes_the_thread_that_waits_for_it_as_often_as_it_is_rung(system
         assert heard.acquire(timeout=60)
     thread.join()
     bell.close()
+
+
+def test_a_signal_does_not_end_the_thread_that_waits_for_a_bell(system: ModuleType) -> None:
+    bell, heard = system.Bell(), threading.Semaphore(0)
+
+    def listen() -> None:
+        bell.wait()
+        heard.release()
+
+    before = signal.signal(signal.SIGUSR2, lambda *_: None)
+    try:
+        thread = threading.Thread(target=listen)
+        thread.start()
+        for _ in range(20):
+            if is_asleep(thread):
+                signal.pthread_kill(thread.ident or 0, signal.SIGUSR2)
+        bell.ring()
+
+        assert heard.acquire(timeout=60)
+        thread.join()
+    finally:
+        signal.signal(signal.SIGUSR2, before)
+    bell.close()
+
+
+def is_asleep(thread: threading.Thread) -> bool:
+    """Wait until a thread waits for something; False if it has ended."""
+    state = Path(f"/proc/self/task/{thread.native_id}/stat")
+    with suppress(FileNotFoundError):
+        while state.read_text().rpartition(")")[2].split()[0] != "S":
+            time.sleep(0.001)
+        return True
+    return False

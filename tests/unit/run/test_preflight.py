@@ -14,6 +14,7 @@ from ot.errors import (
     ToolArgumentError,
     UnknownPackError,
     UnknownToolError,
+    UnsupportedToolError,
 )
 from ot.registry.definitions import Cancellation
 from ot.registry.registry import AbsentPack, ToolRegistry
@@ -120,6 +121,15 @@ def test_wrong_arguments_are_told_with_the_signature(
     assert isinstance(problem, ToolArgumentError)
     assert list(problem.problems) == phrases
     assert problem.signature == registry.get(problem.tool).signature
+
+
+def test_a_tool_that_cannot_be_called_is_told_before_anything_runs() -> None:
+    registry = registry_of(replace(define("server.draw"), lacks="describes it against the protocol"))
+
+    [(_, problem)] = problems(registry, call("server.draw"))
+
+    assert isinstance(problem, UnsupportedToolError)
+    assert problem.lacks == "describes it against the protocol"
 
 
 def test_all_problems_come_at_once_in_the_order_of_their_lines(registry: ToolRegistry) -> None:
