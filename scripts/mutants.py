@@ -224,6 +224,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/execution/resuming.py", "256 -> 257"): "only decides whether arguments are described on a thread",
     ("src/ot/journal/equality.py", "check_circular=False -> check_circular=True"): "refuses the same, more slowly",
     ("src/ot/run/client_requests.py", "1024 -> 1025"): "a limit without meaning of its own",
+    ("src/ot/run/kept_answers.py", "eq=False -> eq=True"): "nobody compares them",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

@@ -26,7 +26,7 @@ from ot.errors import NoDetachedRunError, RunUnreachableError, ToolError
 from ot.results.reader import ResultReader
 from ot.results.store import ResultStore
 from ot.run.answer import Answer
-from ot.run.kept_answers import KeptAnswers
+from ot.run.kept_answers import MOST_UNSTORED, KeptAnswers
 from ot.run.live_run import Delivered
 from ot.run.runs import Runs
 from ot.store.owner import Owner
@@ -480,13 +480,14 @@ async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> 
 
 
 async def test_an_answer_is_kept_for_later_servers_of_the_same_project(app: App) -> None:
-    await answers_of(app, project="/here").keep("rabc", Answer("whole"), principal="local", read_before=())
+    whole = Answer("whole", shown={"rows": 3})
+    await answers_of(app, project="/here").keep("rabc", whole, principal="local", read_before=())
 
     found = await answers_of(app, project="/here").find("rabc", Caller())
     elsewhere = await answers_of(app, project="/there").find("rabc", Caller())
 
     assert found is not None
-    assert found.text == "whole"
+    assert (found.text, found.shown) == ("whole", {"rows": 3})
     assert elsewhere is None
 
 
@@ -499,6 +500,20 @@ async def test_an_answer_that_cannot_be_stored_is_still_given(app: App, gate: Ga
             texts = [(await runs.wait(run, seconds=45, caller=Caller())).text for _ in range(2)]
 
     assert texts == ["whole", "whole"]
+
+
+async def test_of_answers_that_cannot_be_stored_the_latest_are_known(app: App, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    answers = answers_of(app, state=tmp_path / "file")
+    for number in range(MOST_UNSTORED + 1):
+        await answers.keep(f"r{number}", Answer(f"answer {number}"), principal="local", read_before=())
+
+    found = [await answers.find(f"r{number}", Caller()) for number in range(MOST_UNSTORED + 1)]
+
+    assert [None if each is None else each.text for each in found] == [
+        None,
+        *(f"answer {number}" for number in range(1, MOST_UNSTORED + 1)),
+    ]
 
 
 def _find_process(app: App, printed: str) -> int:
