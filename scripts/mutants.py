@@ -111,10 +111,10 @@ TESTED_BY = {
             "namespace",
             "patience",
             "runner",
-            "runs",
             "waiting_runs",
         )
     },
+    "src/ot/run/runs.py": [*_RUN, "tests/unit/run/test_asked_elsewhere.py", "tests/e2e/test_tasks.py"],
     "src/ot/run/client_requests.py": [
         "tests/unit/run/test_asked_elsewhere.py",
         "tests/unit/run/test_one_question.py",
@@ -132,10 +132,7 @@ TESTED_BY = {
     **{
         f"src/onetool/front/{name}.py": _FRONT
         for name in (
-            "commands",
             "definition",
-            "late_app",
-            "offer",
             "pipe_server",
             "pipes",
             "rendering",
@@ -144,6 +141,9 @@ TESTED_BY = {
             "tool_run",
         )
     },
+    "src/onetool/front/commands.py": [*_FRONT, "tests/views/test_answer_view.py"],
+    "src/onetool/front/late_app.py": [*_FRONT, "tests/unit/onetool/test_stalls.py"],
+    "src/onetool/front/offer.py": [*_FRONT, "tests/e2e/test_contents.py"],
     "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
 }
 
@@ -225,6 +225,10 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/journal/equality.py", "check_circular=False -> check_circular=True"): "refuses the same, more slowly",
     ("src/ot/run/client_requests.py", "1024 -> 1025"): "a limit without meaning of its own",
     ("src/ot/run/kept_answers.py", "eq=False -> eq=True"): "nobody compares them",
+    ("src/ot/run/namespace.py", "eq=False -> eq=True"): "nobody compares them",
+    ("src/ot/run/made_calls.py", "eq=False -> eq=True"): "nobody compares them",
+    ("src/ot/run/made_calls.py", "size > LARGE_MESSAGE -> size >= LARGE_MESSAGE"): "a limit without meaning of its own",
+    ("src/ot/run/made_calls.py", "3 -> 4"): "how many calls are shown before they are counted only",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

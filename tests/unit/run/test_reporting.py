@@ -19,8 +19,8 @@ from ot.errors import (
 )
 from ot.registry.registry import ToolRegistry
 from ot.run.answer import Answer
-from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Value
-from ot.run.reporting import render_answer, suggest_narrower
+from ot.run.outcome import CodeError, Failure, Frame, Nothing, Outcome, Printed, Seen, Value
+from ot.run.reporting import render_answer, suggest_narrower, word_task
 from ot_kernel.values import Image
 from tests.unit.run.registry_of import define, registry_of
 
@@ -307,3 +307,12 @@ def test_an_error_begins_and_ends_as_it_would_within_any_limit(
 )
 def test_errors_of_the_engine_have_their_own_sentences(registry: ToolRegistry, error: OneToolError, clue: str) -> None:
     assert clue in failure(registry, error)
+
+
+def test_a_task_is_told_in_a_sentence_what_it_does_and_for_whom_it_waits() -> None:
+    seen = Seen(begun=True, printed=Printed(""), calls=(("demo.sleep", 3.2),), line=2)
+
+    assert word_task(seen, 4.4, 120, "", "") == "Running for 4 s (limit 120 s). It is at line 2, in demo.sleep (3 s)."
+    assert word_task(seen, 4.4, 120, "step 3", "").endswith("(3 s). step 3")
+    asked = word_task(seen, 4.4, 120, "step 3", "Send it?", answered="onetool answer r1")
+    assert asked.endswith("It waits for a person, who must be told to answer onetool answer r1: Send it?")

@@ -476,7 +476,9 @@ async def test_the_end_of_the_engine_ends_what_goes_on(app: App, gate: Gate) -> 
 
     wait_until_gone({process})
     assert app.executor.journal is not None
-    assert app.executor.journal.find("local", run).outcome == "cancelled"
+    ended = app.executor.journal.find("local", run)
+    assert ended.outcome == "cancelled"
+    assert 0 < ended.seconds < WAIT
 
 
 async def test_an_answer_is_kept_for_later_servers_of_the_same_project(app: App) -> None:
