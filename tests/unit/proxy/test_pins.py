@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -492,6 +494,30 @@ def test_what_is_new_is_refused_though_the_server_says_it_while_what_it_said_bef
 
     assert memory.changes("prompts").added == ("obey",)
     assert memory.shown("prompts") == [greet]
+
+
+class LockedShelf(Shelf):
+    """A shelf on a disk that cannot be written."""
+
+    def below(self, name: str) -> LockedShelf:
+        return LockedShelf(self.folder / name)
+
+    def write(self, name: str, data: bytes, *, replace: bool = True) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+
+@pytest.mark.parametrize("before", [(), ({"name": "greet"},)])
+def test_where_nothing_can_be_written_what_is_new_is_refused_all_the_same(
+    tmp_path: Path, before: tuple[JsonObject, ...]
+) -> None:
+    settings = ServerSettings.model_validate({"url": "https://example.com/mcp"})
+    memory = ServerMemory("docs", settings, Records(tmp_path, LockedShelf(tmp_path / "state")))
+    memory.note(Offer(prompts=before))
+
+    memory.note_listed({"prompts": [*before, {"name": "obey"}]})
+
+    assert memory.changes("prompts").added == ("obey",)
+    assert memory.shown("prompts") == list(before)
 
 
 def test_the_pins_of_a_person_ignore_the_project_they_stand_in(tmp_path: Path) -> None:

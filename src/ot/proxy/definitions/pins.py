@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import Literal
 
 from mcp_core.json_types import Json, JsonObject
-from mcp_core.quick_dataclass import dataclass, replace
+from mcp_core.quick_dataclass import dataclass, field, replace
 from ot.logs import write_log
 from ot.store.forms import FORM, check_form, keep_newer, read_mapping
 from ot.store.shelf import Shelf
@@ -149,18 +149,20 @@ class Pins:
     """One document per server and part, as parts are first seen, and so accepted, at different times."""
 
     shelf: Shelf
+    _unwritten: dict[str, Accepted] = field(default_factory=dict)  # for as long as this process goes on
 
     def compare(self, digest: str, part: Part, items: Items) -> Changes:
         """Compare with what was accepted; a part that is seen for the first time is accepted as it is."""
         offered = definitions_of(part, items)
-        accepted = self.read(digest, part)
+        name, accepted = _name(digest, part), self.read(digest, part)
         if accepted is None:
-            name, accepted = _name(digest, part), {each: [found] for each, found in offered.items()}
+            accepted = self._unwritten.get(name, {each: [found] for each, found in offered.items()})
             try:
                 self.shelf.write(name, _as_bytes(accepted), replace=False)
             except FileExistsError:  # another process was first
                 accepted = self.read(digest, part) or {}
             except OSError as error:
+                self._unwritten[name] = accepted
                 write_log(logging.ERROR, "proxy.pins", not_written=name, reason=str(error))
         return Changes(
             tuple(name for name, found in offered.items() if name in accepted and found not in accepted[name]),
