@@ -64,6 +64,7 @@ _FRONT = [
     "tests/unit/onetool/front/test_clients.py",
     "tests/unit/onetool/front/test_pipes.py",
     "tests/unit/onetool/front/test_server.py",
+    "tests/e2e/test_front.py",
 ]
 
 # Each file with the tests that must notice a change to it, the quickest first. A new central file is one line here.
@@ -134,7 +135,6 @@ TESTED_BY = {
         for name in (
             "definition",
             "pipe_server",
-            "pipes",
             "rendering",
             "sdk_session",
             "server",
@@ -143,6 +143,7 @@ TESTED_BY = {
     },
     "src/onetool/front/commands.py": [*_FRONT, "tests/views/test_answer_view.py"],
     "src/onetool/front/late_app.py": [*_FRONT, "tests/unit/onetool/test_stalls.py"],
+    "src/onetool/front/pipes.py": [*_FRONT, "tests/e2e/test_batches.py", "tests/e2e/test_contents.py"],
     "src/onetool/front/offer.py": [*_FRONT, "tests/e2e/test_contents.py"],
     "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
 }
