@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,15 @@ def find_descendants(pid: int) -> set[int]:
             found.add(child)
             waiting.append(child)
     return found
+
+
+def find_open(pid: int) -> list[str]:
+    """What a process holds open; what it closes meanwhile is not counted."""
+    held = []
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            held.append(str(file.readlink()))
+    return held
 
 
 def wait_until_gone(pids: set[int], *, seconds: float = 10.0) -> None:

@@ -17,7 +17,7 @@ import pytest
 from ot.errors import ToolFailedError
 from ot.isolate import IsolateHost
 from ot.registry.definitions import Libraries, Touches
-from tests.e2e.processes import find_descendants
+from tests.e2e.processes import find_descendants, find_open
 from tests.opened_executor import wait_until, write_pack
 
 PACK = """
@@ -117,7 +117,7 @@ async def test_what_one_call_has_learned_no_other_one_finds(pack: str, tmp_path:
         assert found[:4] == [[], False, "Permission denied", True]
         assert found[4] not in (os.environ["HOME"], "/nonexistent")
         (standby,) = host.standby_pids()
-        held = {str(file.readlink()).partition(":")[0] for file in Path(f"/proc/{standby}/fd").iterdir()}
+        held = {each.partition(":")[0] for each in find_open(standby)}
         assert held <= {"/dev/null", "socket", "anon_inode"}
         assert b"milk" not in Path(f"/proc/{standby}/environ").read_bytes()
 
