@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from contextlib import closing
 from urllib.parse import quote
@@ -177,6 +178,20 @@ def test_a_statement_for_no_rows_leaves_no_transaction_open(database: str) -> No
         link.run_now(lambda connection: connection.executemany(forget, []))
 
         assert link.run_now(one_in_a_transaction) == 1
+
+
+def test_a_connection_that_the_database_ended_is_said_to_be_ended(postgres: RunningServer, database: str) -> None:
+    async def be_ended(connection: Connection) -> int:
+        process = await connection.fetchval("SELECT pg_backend_pid()")
+        run_sql(postgres, f"SELECT pg_terminate_backend({process}, 10000)")
+        for _ in range(2):  # turns of the loop, until the database's farewell is read, and not yet the end
+            await asyncio.sleep(0)
+        return await one(connection)
+
+    with closing(PostgresLink(database)) as link, pytest.raises(StoreUnavailableError) as error:
+        link.run_now(be_ended)
+
+    assert "ended the connection" in error.value.reason
 
 
 def test_a_password_is_told_nobody_where_it_is_wrong(postgres: RunningServer) -> None:

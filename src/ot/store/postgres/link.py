@@ -256,14 +256,11 @@ class PostgresLink:
         """Find out whether the database is there, again and again until it is."""
         while True:
             try:
-                pool = self._pool or await self._open()
-                async with pool.acquire(timeout=CONNECTING) as connection:
-                    await self._renew(connection)
-            except LOST as error:
-                reason = self._word(error)
+                await self._use(self._renew)
+            except StoreUnavailableError as error:
                 if not self.problem:
-                    write_log(logging.WARNING, "store.gone", place=self.place, error=reason)
-                self.problem = reason
+                    write_log(logging.WARNING, "store.gone", place=self.place, error=error.reason)
+                self.problem = error.reason
                 if self._pool is not None:
                     await self._pool.expire_connections()
                 await asyncio.sleep(TRYING_AGAIN)
@@ -294,6 +291,8 @@ class PostgresLink:
             return error.reason
         if isinstance(error, TimeoutError):
             return f"{self.place} does not answer in time"
+        if isinstance(error, asyncpg.InternalClientError):  # it has read the database's farewell, and not yet the end
+            return f"{self.place} ended the connection"
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return f"{self.place} cannot be used: {reason}"
 
