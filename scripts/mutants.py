@@ -111,10 +111,10 @@ TESTED_BY = {
             "live_run",
             "namespace",
             "patience",
-            "runner",
             "waiting_runs",
         )
     },
+    "src/ot/run/runner.py": [*_RUN, "tests/unit/run/test_preview_attacks.py"],
     "src/ot/run/runs.py": [*_RUN, "tests/unit/run/test_asked_elsewhere.py", "tests/e2e/test_tasks.py"],
     "src/ot/run/client_requests.py": [
         "tests/unit/run/test_asked_elsewhere.py",
@@ -137,10 +137,10 @@ TESTED_BY = {
             "pipe_server",
             "rendering",
             "sdk_session",
-            "server",
-            "tool_run",
         )
     },
+    "src/onetool/front/server.py": [*_FRONT, "tests/e2e/test_shown_answers.py", "tests/e2e/test_contents.py"],
+    "src/onetool/front/tool_run.py": [*_FRONT, "tests/e2e/test_tasks.py"],
     "src/onetool/front/commands.py": [*_FRONT, "tests/views/test_answer_view.py"],
     "src/onetool/front/late_app.py": [*_FRONT, "tests/unit/onetool/test_stalls.py"],
     "src/onetool/front/pipes.py": [*_FRONT, "tests/e2e/test_batches.py", "tests/e2e/test_contents.py"],
@@ -230,6 +230,17 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/run/made_calls.py", "eq=False -> eq=True"): "nobody compares them",
     ("src/ot/run/made_calls.py", "size > LARGE_MESSAGE -> size >= LARGE_MESSAGE"): "a limit without meaning of its own",
     ("src/ot/run/made_calls.py", "3 -> 4"): "how many calls are shown before they are counted only",
+    (
+        "src/ot/run/made_calls.py",
+        "if len(self._unsorted) >= _MOST_UNSORTED: -> if not len(self._unsorted) >= _MOST_UNSORTED:",
+    ): "only decides when they are sorted",
+    (
+        "src/ot/run/kernel_questions.py",
+        "len(message['references']) > MAX_REFERENCES -> len(message['references']) >= MAX_REFERENCES",
+    ): "a limit without meaning of its own",
+    ("src/ot/run/live_run.py", "0 -> 1"): "how long a person may be asked, in seconds, which is 0 or many",
+    ("src/ot/run/runs.py", "3 -> 4"): "how exactly a log tells a time",
+    ("src/ot/journal/recorded.py", "1 -> 2"): "any number below those of calls",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
 

@@ -74,6 +74,14 @@ async def test_after_waiting_it_has_a_moment_to_end_even_if_patience_would_be_ov
     assert 0 < left <= GRACE
 
 
+async def test_a_run_that_has_waited_for_as_long_as_it_can_has_a_moment_to_end() -> None:
+    patience = counting(SHORT, since=asyncio.get_running_loop().time() - LONGEST_WAIT)
+    with patience.waiting() as seconds:
+        assert seconds <= 0
+        assert not patience.over
+    patience.close()
+
+
 async def test_waiting_takes_nothing_from_a_longer_patience() -> None:
     patience = counting(10 * LONGEST_WAIT)
     with patience.waiting() as seconds:
