@@ -52,7 +52,11 @@ def run_pytest(folder: Path, source: str, *arguments: str) -> tuple[int, list[st
     (folder / "test_them.py").write_text(ONCE + source)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -m 'not long'\nmarkers = long\n")
     command = [sys.executable, "-m", "pytest", "-p", "tests.unsteady", "--repeat-failed", "-n", "2", *arguments]
-    environ = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist"}  # it starts in half the time
+    environ = {
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # it starts in half the time
+        "PYTEST_ADDOPTS": "-p xdist",
+        "PYTEST_DEBUG_TEMPROOT": str(folder),  # among the folders of other runs, it would clear those away
+    }
     done = subprocess.run(
         [*command, "--dist", "loadgroup"],
         cwd=folder,
