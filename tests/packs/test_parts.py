@@ -22,6 +22,7 @@ from ot.app import App
 from ot.registry.definitions import ToolDefinition
 from ot_kernel.parts import Parts, find_parts
 from tests.engine import answer_of, open_engine
+from tests.longer import long_after
 from tests.properties import unhurried
 from tests.read_packs import list_tools
 
@@ -171,7 +172,7 @@ BY_OFFSET = ["excel.read", "excel.formulas", "file.read", "file.list", "file.fin
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("tool", long_after(9, CALLS))
 async def test_a_tool_that_gives_a_part_is_named_in_the_answer(app: App, tool: str) -> None:
     arguments, field, total = CALLS[tool]
 
@@ -276,7 +277,7 @@ def make_few(folder: Path) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("tool", FEW)
+@pytest.mark.parametrize("tool", long_after(9, FEW))
 async def test_more_and_total_are_true_at_every_edge(app: App, tool: str) -> None:
     arguments, field, nothing = FEW[tool]
     (definition,) = (each for each in LIMITED if each.name == tool)

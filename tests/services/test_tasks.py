@@ -38,6 +38,7 @@ async def test_the_official_client_of_tasks_gets_the_answer_of_a_long_run(addres
     assert ["tasks/update", "complete"] in list_of(seen["seen"])
 
 
+@pytest.mark.long
 async def test_the_client_of_fastmcp_gets_the_answer_of_a_long_run(address: str) -> None:
     seen = mapping_of(await run_python_client("fastmcp_client.py", address, CODE))
 

@@ -17,6 +17,7 @@ from ot.config.models import Config
 from ot.errors import ServerUnavailableError, SwitchedOffError, ToolTimeoutError, UnknownPackError
 from ot.execution.wording import word_error
 from ot.proxy.connections.connect_attempt import LONGEST, Backoff
+from tests.longer import long_after
 from tests.opened_executor import wait_until
 from tests.proxied import PROGRAMS, open_proxied, program
 
@@ -86,7 +87,7 @@ async def test_a_server_that_ignores_the_end_is_left_to_its_guardian(tmp_path: P
 HOLD_ONE = HOLD.replace('program("with_children")', 'program("ignores_the_end", sys.argv[1] + "/note", "for-good")')
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", long_after(1, [signal.SIGKILL, signal.SIGTERM]))
 async def test_nothing_is_left_of_it_even_if_we_are_killed(tmp_path: Path, how: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD_ONE, str(tmp_path)], cwd=PROGRAMS.parents[2], stdout=subprocess.PIPE, text=True
