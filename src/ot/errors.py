@@ -296,7 +296,7 @@ class KeyRefusedError(ServiceError, caught_as="PermissionError"):
 
 
 class PaymentRequiredError(ServiceError, caught_as="PermissionError"):
-    """The service wants to be paid; `page` is where a person does that."""
+    """The service requires payment; `page` is where a person can pay."""
 
     page: str
 
