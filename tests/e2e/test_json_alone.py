@@ -17,7 +17,7 @@ from tests.e2e.http_server import INITIALIZE
 from tests.e2e.raw_server import WAIT, RawServer, environment_of
 
 ESCAPING = """
-import asyncio, gc, logging, sys, threading, time, warnings
+import asyncio, gc, logging, signal, sys, threading, warnings
 from ot.logs import configure_logging
 from onetool.cli.printing import complain
 from onetool.front.late_app import name_stalls
@@ -35,10 +35,9 @@ class Broken:
         raise ValueError("in the collector")
 Broken()
 async def stall():
-    told = asyncio.create_task(name_stalls(0.2))
+    told = asyncio.create_task(name_stalls())
     await asyncio.sleep(0)
-    time.sleep(0.5)
-    await asyncio.sleep(0)
+    signal.raise_signal(signal.SIGALRM)  # as after two seconds
     told.cancel()
 asyncio.run(stall())
 raise ValueError("uncaught")

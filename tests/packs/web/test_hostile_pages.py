@@ -16,7 +16,7 @@ LIMIT = 1_000_000
 
 @pytest.fixture
 async def reader(tmp_path: Path) -> AsyncIterator[Reader]:
-    async with open_reader(tmp_path / "project", max_size=LIMIT, timeout=5) as opened:
+    async with open_reader(tmp_path / "project", max_size=LIMIT, timeout=60) as opened:
         yield opened
 
 
