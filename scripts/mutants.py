@@ -99,7 +99,11 @@ TESTED_BY = {
     "src/ot/journal/recorded.py": _JOURNAL,
     "src/ot/journal/reuse.py": [*_JOURNAL, "tests/e2e/test_cli_runs.py"],
     "src/ot/journal/run_journal.py": _JOURNAL,
-    "src/ot/run/preflight.py": ["tests/unit/run/test_preflight.py", "tests/unit/run/test_proxied_names.py"],
+    "src/ot/run/preflight.py": [
+        "tests/unit/run/test_preflight.py",
+        "tests/unit/run/test_proxied_names.py",
+        "tests/unit/run/test_previews.py",
+    ],
     "src/ot/run/fence_processor.py": _FENCES,
     **{
         f"src/ot/run/{name}.py": _RUN
@@ -240,6 +244,10 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ): "a limit without meaning of its own",
     ("src/ot/run/live_run.py", "0 -> 1"): "how long a person may be asked, in seconds, which is 0 or many",
     ("src/ot/run/runs.py", "3 -> 4"): "how exactly a log tells a time",
+    ("src/ot/run/preflight.py", "10000 -> 10001"): "a limit without meaning of its own",
+    ("src/ot/run/preflight.py", "len(name) > MAX_NAME -> len(name) >= MAX_NAME"): "as above",
+    ("src/ot/run/fence_processor.py", "newline < 0 -> newline <= 0"): "what is looked for is behind three tildes",
+    ("src/ot/run/kept_answers.py", "32 -> 33"): "a limit without meaning of its own",
     ("src/ot/journal/recorded.py", "1 -> 2"): "any number below those of calls",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
 }
