@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ _SERVER = Path(__file__).with_name("page_server.py")
 
 
 def measure(_: Servers) -> Iterator[Line]:
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # the SDK, once loaded, writes down every request
     with open_servers() as servers, _open_pages() as port:
         file = servers.folder / ".onetool" / "onetool.yaml"
         file.parent.mkdir()
