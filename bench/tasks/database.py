@@ -87,7 +87,7 @@ async def _revenue_directly(servers: DirectCalls) -> str:
 
 
 async def _revenue_through_run(onetool: Runs) -> str:
-    await onetool.run('ot.help(query="query the SQLite database: tables, columns, SELECT")')
+    await onetool.run('ot.help(query="SQLite: list and describe tables, SELECT")')
     await onetool.fail(
         """tables = [row["name"] for row in sqlite.list_tables()]
 {table: sqlite.describe_table(table) for table in tables}"""
