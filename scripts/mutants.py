@@ -112,12 +112,12 @@ TESTED_BY = {
             "kept_answers",
             "kernel_calls",
             "kernel_session",
-            "live_run",
             "namespace",
             "patience",
             "waiting_runs",
         )
     },
+    "src/ot/run/live_run.py": [*_RUN, "tests/unit/run/test_asked_elsewhere.py"],
     "src/ot/run/runner.py": [*_RUN, "tests/unit/run/test_preview_attacks.py"],
     "src/ot/run/runs.py": [*_RUN, "tests/unit/run/test_asked_elsewhere.py", "tests/e2e/test_tasks.py"],
     "src/ot/run/client_requests.py": [
@@ -233,6 +233,18 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/run/namespace.py", "eq=False -> eq=True"): "nobody compares them",
     ("src/ot/run/made_calls.py", "eq=False -> eq=True"): "nobody compares them",
     ("src/ot/run/made_calls.py", "size > LARGE_MESSAGE -> size >= LARGE_MESSAGE"): "a limit without meaning of its own",
+    ("src/ot/run/made_calls.py", "200 -> 201"): "a limit without meaning of its own",
+    ("src/ot/run/kernel_calls.py", "64 -> 65"): "a limit without meaning of its own",
+    (
+        "src/ot/run/kernel_calls.py",
+        (
+            "if self._begun == 1 and (not self._kernel.has_ended()):"
+            " -> if not (self._begun == 1 and (not self._kernel.has_ended())):"
+        ),
+    ): "only decides on which processor a kernel goes on",
+    ("src/ot/run/waiting_runs.py", "32 -> 33"): "a limit without meaning of its own",
+    ("src/ot/run/runner.py", "2 -> 3"): "only decides how many threads read large messages",
+    ("src/onetool/front/rendering.py", "60000 -> 60001"): "a limit without meaning of its own",
     ("src/ot/run/made_calls.py", "3 -> 4"): "how many calls are shown before they are counted only",
     (
         "src/ot/run/made_calls.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import anyio
@@ -11,7 +12,7 @@ from ot.app import App
 from ot.clients.caller import Caller, Choice, ClientMemory, Said, Some
 from ot.clients.front import Front
 from ot.run.answer import Answer
-from ot.run.client_requests import OpenQuestion
+from ot.run.client_requests import OpenQuestion, decode_choice, encode_choice
 from ot.run.runs import Runs
 from tests.engine import open_engine
 from tests.unit.run.test_runs import WAIT, Person, answers_of, detach
@@ -182,3 +183,8 @@ async def test_nobody_is_asked_elsewhere_without_a_client(runs: Runs) -> None:
 
     assert answer.is_error
     assert "nobody can be asked here" in answer.text
+
+
+@pytest.mark.parametrize("choice", [None, Some(frozenset({0, 2})), *Choice], ids=str)
+def test_an_answer_is_the_same_in_another_process(choice: Choice | Some | None) -> None:
+    assert decode_choice(json.loads(json.dumps(encode_choice(choice)))) == choice
