@@ -368,7 +368,7 @@ def _change(node: ast.AST) -> bool:
 def _warm_up(tests: list[str]) -> None:
     """Load what the tests need, and forget what is ours: that is where a mutant is."""
     with _in_silence():
-        pytest.main([*OPTIONS, "--collect-only", *tests])
+        pytest.main([*OPTIONS, "-s", "--collect-only", *tests])  # `mcp` keeps the stderr that it is loaded with
     ours = {"scripts", "tests", *(folder.name for folder in (ROOT / "src").iterdir())}
     for name in [name for name in sys.modules if name.partition(".")[0] in ours]:
         del sys.modules[name]
