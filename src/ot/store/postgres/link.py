@@ -42,6 +42,9 @@ ON CONFLICT (name) DO UPDATE SET until = excluded.until
 """
 _LET_GO = "DELETE FROM writers WHERE name = $1"
 
+# What asyncpg says of an idle connection whose end the database has announced, until it hears of the end itself.
+_FAREWELL = "another operation (2) is in progress"
+
 Given = TypeVar("Given")
 
 if TYPE_CHECKING:
@@ -291,7 +294,7 @@ class PostgresLink:
             return error.reason
         if isinstance(error, TimeoutError):
             return f"{self.place} does not answer in time"
-        if isinstance(error, asyncpg.InternalClientError):  # it has read the database's farewell, and not yet the end
+        if isinstance(error, asyncpg.InternalClientError) and _FAREWELL in str(error):
             return f"{self.place} ended the connection"
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return f"{self.place} cannot be used: {reason}"
