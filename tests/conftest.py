@@ -9,9 +9,11 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import httpcore2
 import pytest
 from hypothesis import settings
 
@@ -38,6 +40,8 @@ os.environ.setdefault(COMPILED, str(Path(__file__).parents[1] / ".cache/wasm"))
 # uv asks the first Python on the path, and remembers what it learns of a real one; a shim, as of pyenv, it asks each time.
 if (interpreters := str(Path(sys.executable).resolve().parent)) not in os.environ["PATH"].split(os.pathsep):
     os.environ["PATH"] = os.pathsep.join([interpreters, os.environ["PATH"]])
+# Each client of a test would read the certificates of the system, which takes longer than most of what it is for.
+httpcore2.default_ssl_context = cache(httpcore2.default_ssl_context)
 settings.register_profile("unhurried", unhurried)
 settings.load_profile("unhurried")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what runs in the background like that, and

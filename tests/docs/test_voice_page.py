@@ -41,6 +41,7 @@ def test_every_option_is_listed() -> None:
 
 
 @pytest.mark.xdist_group("voice")
+@pytest.mark.long
 async def test_the_program_answers_a_recording(tmp_path: Path) -> None:
     namespace: dict[str, object] = {}
     exec(re.findall(r"```python\n(.*?)\n```", PAGE, re.DOTALL)[-1], namespace)

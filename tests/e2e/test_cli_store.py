@@ -14,6 +14,7 @@ from tests.preloaded import run_preloaded
 
 
 @pytest.mark.xdist_group("databases")
+@pytest.mark.long
 def test_a_store_is_migrated_ahead_of_its_servers(postgres: RunningServer, tmp_path: Path) -> None:
     create_database(postgres, "ahead")
 

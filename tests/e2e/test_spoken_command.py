@@ -44,6 +44,7 @@ def wait_for_light(house: ZwaveHouse, *, on: bool) -> None:
 
 @pytest.mark.xdist_group("zwave")
 @pytest.mark.scenario("executor/ai-client-integration/backgroundtranscriber-tool-execution")
+@pytest.mark.long
 def test_a_spoken_command_turns_on_the_light(tmp_path: Path, zwave_house: ZwaveHouse, model: ScriptedServer) -> None:
     target = {"commandClass": SWITCH, "endpoint": 0, "property": "targetValue"}
     zwave_house.ask("node.set_value", nodeId=LIGHT, valueId=target, value=False)

@@ -53,6 +53,7 @@ def serving(mac: Mac, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serv
 
 
 @pytest.mark.anyio
+@pytest.mark.long
 async def test_a_client_gets_an_answer(serving: Serving) -> None:
     async with (
         httpx2.AsyncClient(headers=serving.headers, timeout=WAIT) as http_client,
@@ -63,6 +64,7 @@ async def test_a_client_gets_an_answer(serving: Serving) -> None:
     assert [part.text for part in result.content if isinstance(part, TextContent)] == ["42"]
 
 
+@pytest.mark.long
 def test_the_dashboard_is_opened_by_a_link(serving: Serving) -> None:
     shown = serving.mac.run("dashboard", "--no-browser", home=serving.home)
     assert shown.returncode == 0, shown.stderr
@@ -74,6 +76,7 @@ def test_the_dashboard_is_opened_by_a_link(serving: Serving) -> None:
     assert "OneTool" in page.text
 
 
+@pytest.mark.long
 def test_a_server_that_is_killed_leaves_no_process(mac: Mac, tmp_path: Path) -> None:
     serving = Serving(mac, tmp_path)
     run_command(serving.url, serving.headers, "own.add(a=1)")

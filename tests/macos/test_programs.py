@@ -44,6 +44,7 @@ def call_packs(python: Path, project: Path, *calls: tuple[str, dict[str, Any]]) 
     return answers
 
 
+@pytest.mark.long
 def test_packs_work_within_their_profiles_and_not_where_none_holds(tmp_path: Path) -> None:
     python, project = make_python(tmp_path), tmp_path / "project"
     project.mkdir()

@@ -17,6 +17,8 @@ import sys
 import threading
 from pathlib import Path
 
+from ot.services.trusted_roots import trusted_roots
+
 MAIN = {"onetool": "onetool.__main__", "mcp-guide": "mcp_guide.main", "zwave-mcp": "zwave_mcp.main"}
 COMMANDS = (
     "accept",
@@ -144,6 +146,17 @@ def play(arguments, folder, environ):
     return importlib.import_module(MAIN[program.name]).main()
 
 
+def build_constructors():
+    """Have those of our dataclasses made here, which each program would do at their first use."""
+    for kind in [thing for thing in gc.get_objects() if isinstance(thing, type)]:
+        constructor = kind.__dict__.get("__init__")
+        if getattr(constructor, "__qualname__", "") == "_late_init.<locals>.initialise":
+            try:
+                constructor(object.__new__(kind), **{"no such field": 0})
+            except TypeError:
+                pass
+
+
 def leave(status):
     """End as an interpreter does, but leave what was loaded to the system: to free it all took longer than the rest."""
     threading._shutdown()
@@ -158,6 +171,8 @@ def leave(status):
 
 for name in (*MAIN.values(), *LOADED, *sys.argv[2:]):
     importlib.import_module(name)
+trusted_roots()  # nobody here names others in the environment
+build_constructors()
 gc.freeze()  # what is loaded is not looked at again when a program ends
 asked = Forking(socket.socket(fileno=int(sys.argv[1]))).serve()
 try:

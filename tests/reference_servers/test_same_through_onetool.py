@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from tests.real_server import connect_server
 from tests.reference_servers.servers import NAMES, reference_server
 
-pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("same through onetool")]
+pytestmark = [pytest.mark.anyio, pytest.mark.long, pytest.mark.xdist_group("same through onetool")]
 OURS = "onetool://results/{handle}"
 
 

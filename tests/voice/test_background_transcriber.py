@@ -125,6 +125,7 @@ async def test_a_file_waits_and_loses_nothing() -> None:
     assert not seen.only(Interrupted)
 
 
+@pytest.mark.long
 async def test_memory_does_not_grow_with_speech_that_nobody_serves() -> None:
     seen, gate = Seen(), anyio.Event()
 

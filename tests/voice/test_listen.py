@@ -54,6 +54,7 @@ def test_raw_samples_on_stdin_are_written_down(tmp_path: Path) -> None:
     assert (heard.returncode, heard.stderr) == (0, "")
 
 
+@pytest.mark.long
 def test_with_a_wake_word_only_what_follows_it_is_answered_and_once_is_enough(tmp_path: Path) -> None:
     command = speak("lock the front door")
     audio = in_a_room(speak("turn on the kitchen light"), speak("hey jarvis"), command, speak("hey jarvis"), command)

@@ -35,6 +35,7 @@ def test_what_follows_the_wake_word_is_heard(voice: str) -> None:
     assert utterance.seconds == pytest.approx(len(command) / 32_000 + 0.6, abs=0.7)
 
 
+@pytest.mark.long
 def test_a_command_in_the_same_breath_is_heard_without_the_word() -> None:
     command = speak("turn on the kitchen light")
     breath = speak("hey jarvis") + silence(0.3) + command
@@ -50,6 +51,7 @@ def test_without_the_word_nothing_is_heard() -> None:
     assert hear(in_a_room(speak("turn on the kitchen light"), speak("what time is it"))) == []
 
 
+@pytest.mark.long
 def test_after_one_command_the_word_is_needed_again() -> None:
     command = speak("lock the front door")
 
@@ -58,6 +60,7 @@ def test_after_one_command_the_word_is_needed_again() -> None:
     assert [type(sound) for sound in sounds] == [WakeWordHeard, Utterance]
 
 
+@pytest.mark.long
 def test_who_waits_too_long_is_not_heard() -> None:
     sounds = hear(in_a_room(speak("hey jarvis"), speak("lock the front door"), between=2.5), window=1.0)
 

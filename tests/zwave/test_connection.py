@@ -43,6 +43,7 @@ async def test_without_a_server_the_tools_say_so_and_the_connection_comes_when_i
 
 
 @pytest.mark.xdist_group("zwave")
+@pytest.mark.long
 async def test_a_server_that_is_restarted_is_found_again_with_all_its_devices(zwave_house: ZwaveHouse) -> None:
     async with open_zwave(zwave_house.url) as zwave:
         assert (await zwave.get("switch", device=2, on=True))["on"]

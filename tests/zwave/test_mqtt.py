@@ -32,7 +32,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         yield broker
 
 
-@pytest.mark.parametrize("form", long_after(2, FORMS.values()), ids=FORMS)
+@pytest.mark.parametrize("form", long_after(1, FORMS.values()), ids=FORMS)
 async def test_a_house_is_seen_and_controlled_in_each_form_that_a_gateway_has(
     broker: Broker, zwave_house: ZwaveHouse, form: dict[str, Any]
 ) -> None:
@@ -96,6 +96,7 @@ async def test_a_gateway_that_goes_and_comes_back_is_followed(broker: Broker, zw
     assert found["on"] is False
 
 
+@pytest.mark.long
 async def test_a_broker_that_is_restarted_is_found_again(
     zwave_house: ZwaveHouse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
