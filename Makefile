@@ -95,7 +95,7 @@ test-quick: compiled  ## run the quick tests of single parts, between two edits 
 		--ignore tests/unit/workers --ignore tests/unit/proxy --ignore tests/unit/kernel --ignore tests/unit/mcp_guide \
 		$(or $(TESTS),tests/unit)
 
-test-long: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(VIEWS) $(INSPECTOR)  ## run the tests that are too long for `make test`
+test-long: compiled system wasm $(CONFORMANCE) $(REFERENCE) $(MODELS) $(SERVICES) $(ZWAVE) $(OPENID) $(VIEWS) $(SHOP) $(INSPECTOR)  ## run the tests that are too long for `make test`
 	@$(KEEP_BYTECODE) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m long
 	@$(KEEP_BYTECODE) EXAMPLES=500 $(BIN)/pytest -n $(WORKERS) --dist loadgroup --repeat-failed -m 'hypothesis and not long and not ray and not release'
 

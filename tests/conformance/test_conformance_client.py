@@ -26,6 +26,7 @@ NOT_OFFERED = {
 
 
 @pytest.mark.parametrize("revision", [pytest.param(REVISIONS[0], marks=pytest.mark.long), REVISIONS[1]])
+@pytest.mark.long
 def test_every_required_scenario_passes(revision: str, tmp_path: Path) -> None:
     client = preloaded_command(str(_CLIENT))  # the suite starts it for each of dozens of scenarios
     results = run_client_suite(client, revision, tmp_path / "all")

@@ -35,6 +35,7 @@ async def run(client: Client, code: str) -> str:
 
 
 @pytest.mark.xdist_group("zwave")
+@pytest.mark.long
 async def test_the_house_is_reached_from_a_run_as_the_page_says(tmp_path: Path, zwave_house: ZwaveHouse) -> None:
     [config] = find_blocks("yaml")
     config = config.replace("zwave-mcp", str(PROGRAM)).replace("ws://localhost:3000", zwave_house.url)

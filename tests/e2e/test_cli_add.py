@@ -243,13 +243,18 @@ async def test_what_would_steer_the_machine_is_refused(shop: Shop, package: dict
 @pytest.mark.parametrize(
     ("package", "words"),
     [
-        (package_of("npm", "@alice/two"), "has no program of its own name: a, b"),
         (package_of("npm", "outside-mcp"), "names a program that is not in it"),
         (package_of("npm", "git-mcp"), "it cannot be installed"),
-        (package_of("npm", "absent-mcp"), "it cannot be installed"),
-        (package_of("npm", "weather-mcp", "1.0.1"), "it cannot be installed"),
-        (package_of("pypi", "absent"), "it cannot be installed"),
         (package_of("npm", "silent-mcp"), "weather was not added; it had no network, which --host HOST opens"),
+        *(
+            pytest.param(package, words, marks=pytest.mark.long)
+            for package, words in (
+                (package_of("npm", "@alice/two"), "has no program of its own name: a, b"),
+                (package_of("npm", "absent-mcp"), "it cannot be installed"),
+                (package_of("npm", "weather-mcp", "1.0.1"), "it cannot be installed"),
+                (package_of("pypi", "absent"), "it cannot be installed"),
+            )
+        ),
     ],
 )
 async def test_what_cannot_be_installed_or_started_leaves_nothing(

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.engine import write_skill
 from tests.preloaded import run_preloaded
 from tests.proxied import program
@@ -95,6 +97,7 @@ def onetool(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.long
 def test_a_type_checker_finds_what_is_wrong_with_run_code(tmp_path: Path) -> None:
     write_extension(tmp_path)
     write_skill(tmp_path, "shout", SKILL)

@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from onetool.foreign.json_edit import parse_jsonc
 from tests.e2e.raw_server import RawServer, environment_of
 from tests.preloaded import run_preloaded
@@ -147,6 +149,7 @@ environ = json.loads(github.echo())["environ"]
 """
 
 
+@pytest.mark.long
 def test_there_and_back_again(tmp_path: Path) -> None:
     person = Person(tmp_path)
     before = person.files()

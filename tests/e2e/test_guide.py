@@ -201,6 +201,7 @@ def test_a_signal_ends_the_program_at_once(raw: subprocess.Popen[bytes], number:
     assert raw.wait(WAIT) == -number
 
 
+@pytest.mark.long
 def test_a_document_is_whole_when_the_server_is_killed_while_it_writes(
     project: Path, raw: subprocess.Popen[bytes]
 ) -> None:

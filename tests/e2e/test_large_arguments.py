@@ -33,6 +33,7 @@ except ValueError as error:
     assert "true" in text
 
 
+@pytest.mark.long
 async def test_many_rows_go_into_tables_and_sheets_and_come_back_as_they_are(tmp_path: Path) -> None:
     async with open_engine(tmp_path) as app:
         answer = await app.runner.run(

@@ -30,6 +30,7 @@ def check(file: Path) -> int:
         connection.close()
 
 
+@pytest.mark.long
 def test_killing_writers_at_any_moment_corrupts_nothing_and_leaves_whole_batches(tmp_path: Path) -> None:
     file = tmp_path / "state" / "stats.db"
     chance = random.Random(5)

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.macos.tree import make_tree
 
 PROGRAMS = Path(__file__).parents[1] / "programs"

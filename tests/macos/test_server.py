@@ -151,6 +151,7 @@ async def test_files_and_notes_are_kept(person: Person) -> None:
     assert "milk" in await person.run("notes.write(title='Shopping', content='milk')\nnotes.read(title='Shopping')")
 
 
+@pytest.mark.long
 async def test_packs_with_helpers_work_where_a_person_switched_their_confinement_off(person: Person) -> None:
     with closing(sqlite3.connect(person.home / "shop.db")) as database, database:
         database.execute("CREATE TABLE sold (name, eur)")

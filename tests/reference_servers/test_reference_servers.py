@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.longer import long_after
 from tests.reference_servers.servers import NAMES, reference_server, serve_everything
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", long_after(2, NAMES))
 async def test_it_starts_and_lists_tools(name: str, tmp_path: Path) -> None:
     parameters = StdioServerParameters(**reference_server(name, tmp_path).settings(), cwd=tmp_path)
 

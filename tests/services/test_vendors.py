@@ -39,6 +39,7 @@ async def test_the_client_of_context7_reads_what_we_play() -> None:
     assert text_of(seen, "mistake") == "library_not_found"
 
 
+@pytest.mark.long
 async def test_the_client_of_firecrawl_reads_what_we_play() -> None:
     async with play(PlayedFirecrawl()) as service:
         seen = await run_python_client("firecrawl_client.py", service.address, service.key)
@@ -55,6 +56,7 @@ async def test_the_client_of_firecrawl_reads_what_we_play() -> None:
     }
 
 
+@pytest.mark.long
 async def test_the_client_of_google_reads_what_we_play() -> None:
     async with play(PlayedGemini()) as service:
         seen = await run_python_client("gemini_client.py", service.address, service.key)

@@ -94,6 +94,7 @@ def keep_secret(keys: Keys, home: Path, database: str, value: str) -> None:
         PersonalSecrets(store.shelf, ADA.principal, sealer).put("OWN_KEY", value)
 
 
+@pytest.mark.long
 async def test_people_use_their_secrets_at_every_replica_while_a_key_is_replaced(
     team: Team, keys: Keys, database: str, tmp_path: Path
 ) -> None:

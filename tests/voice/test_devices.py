@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.voice.spoken_audio import in_a_room, speak
 
 PROGRAM = Path(__file__).parents[1] / "programs/voice/use_devices.py"
@@ -36,6 +38,7 @@ def use_devices(folder: Path, devices: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_what_the_microphone_hears_arrives_and_what_is_played_reaches_the_loudspeaker(tmp_path: Path) -> None:
     (tmp_path / "heard").write_bytes(in_a_room(speak("turn on the kitchen light")))
     said = speak("the kitchen light is on")

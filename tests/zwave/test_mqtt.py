@@ -81,6 +81,7 @@ async def test_health_names_the_gateway_and_the_address_without_its_password(
     assert PASSWORD not in caplog.text + json.dumps(health)
 
 
+@pytest.mark.long
 async def test_a_gateway_that_goes_and_comes_back_is_followed(broker: Broker, zwave_house: ZwaveHouse) -> None:
     with open_gateway(broker, zwave_house.url, prefix="g") as gateway:
         async with open_zwave(broker.url("g")) as zwave:

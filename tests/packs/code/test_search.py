@@ -263,6 +263,7 @@ def search_many(project: str, word: str, times: int) -> None:
     anyio.run(go)
 
 
+@pytest.mark.long
 async def test_two_processes_follow_one_project_at_once(app: App, tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     searchers = [context.Process(target=search_many, args=(str(tmp_path), word, 8)) for word in ("ibex", "kudu")]

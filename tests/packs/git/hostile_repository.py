@@ -41,6 +41,9 @@ PLAIN: tuple[tuple[str, ...], ...] = (
 )
 """What a person types who knows nothing of it."""
 
+# Greets git, and can do nothing for it. One that ends at once ends the command too, if git has written to it by then.
+_NO_FILTER = r"printf '0016git-filter-server\n000eversion=2\n00000000'; cat >/dev/null"
+
 
 def git(folder: Path, *words: str, stdin: str = "", environ: dict[str, str] | None = None) -> str:
     """Run plain git as a person would, with a name and no other settings of their own; its status does not count."""
@@ -175,7 +178,7 @@ class HostileRepository:
             "diff.converted.textconv": self._mark("textconv", then="cat"),
             "filter.cleaned.clean": self._mark("clean", then="cat"),
             "filter.smudged.smudge": self._mark("smudge", then="cat"),
-            "filter.processed.process": self._mark("process"),
+            "filter.processed.process": self._mark("process", then=_NO_FILTER),
             "merge.merged.driver": self._mark("merge-driver"),
             "log.showSignature": "true",
             "extensions.partialClone": "origin",

@@ -246,6 +246,7 @@ def write_many(folder: str, name: str, count: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.long
 async def test_several_processes_write_at_once_and_nothing_is_lost_where_one_is_killed(
     app: App, tmp_path: Path
 ) -> None:

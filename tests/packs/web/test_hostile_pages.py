@@ -116,6 +116,7 @@ async def test_a_redirect_to_another_port_of_this_machine_is_refused(reader: Rea
     assert "is refused" in await reader.mistake(f'web.fetch(url="{reader.site.address("/")}")')
 
 
+@pytest.mark.long
 async def test_a_bomb_of_a_sitemap_is_bounded(reader: Reader) -> None:
     import gzip
 

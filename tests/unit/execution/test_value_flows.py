@@ -349,6 +349,7 @@ async def test_a_resumed_call_brings_what_it_brought(tmp_path: Path) -> None:
         assert not await second.sends("out.send(to='eve@evil.example')")
 
 
+@pytest.mark.long
 async def test_who_fills_the_memory_has_the_rule_act_by_call(tmp_path: Path) -> None:
     flood = [f"{n:063}x" for n in range(AT_LEAST // 31)]
     async with open_shop(tmp_path, {**LETTER, "flood": flood}) as app:

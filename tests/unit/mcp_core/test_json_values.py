@@ -153,6 +153,7 @@ def test_an_endless_iterator_and_an_endless_file_end(tmp_path: Path) -> None:
     assert zeros == "<_io.BufferedReader name='/dev/zero'>"
 
 
+@pytest.mark.long
 def test_shared_parts_that_multiply_end() -> None:
     many: list[Any] = [0]
     for _ in range(30):

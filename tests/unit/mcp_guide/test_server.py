@@ -151,6 +151,7 @@ async def test_what_cannot_be_read_is_named_in_the_list(server: GuideServer, tmp
     assert listed["unreadable"] == {"api/link": '"api/link" cannot be used: it is a link, and links are not followed.'}
 
 
+@pytest.mark.long
 async def test_several_documents_are_read_at_once(server: GuideServer) -> None:
     got = await call(server, "read_documents", documents=["rules/naming", "api/errors.md", "api/error"])
 

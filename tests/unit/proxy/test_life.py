@@ -60,7 +60,7 @@ anyio.run(main)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", long_after(1, [signal.SIGKILL, signal.SIGTERM]))
 async def test_servers_end_with_us_even_if_we_are_killed(tmp_path: Path, how: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)], cwd=PROGRAMS.parents[2], stdout=subprocess.PIPE, text=True

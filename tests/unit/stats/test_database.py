@@ -169,6 +169,7 @@ def write_many(folder: Path) -> None:
             recorder.flush()
 
 
+@pytest.mark.long
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_many, args=(tmp_path,)) for _ in range(WRITERS)]

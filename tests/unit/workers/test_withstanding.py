@@ -319,6 +319,7 @@ async def test_a_generator_arrives_as_a_list(shared_pool: WorkerPool) -> None:
         assert await shared_pool.call(program("values"), "few", {}) == [0, 1, 2]
 
 
+@pytest.mark.long
 async def test_fifty_megabytes_cross_in_both_directions(pool: WorkerPool) -> None:
     size = 50_000_000
 

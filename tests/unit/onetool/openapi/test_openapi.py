@@ -107,6 +107,7 @@ def test_the_same_description_gives_the_same_file(source: str) -> None:
     assert build_pack(read_description(PETS), "pet_store", []).text == source
 
 
+@pytest.mark.long
 def test_the_file_passes_ruff_and_mypy(source: str, tmp_path: Path) -> None:
     file = tmp_path / "pet_store_tools.py"
     file.write_text(source)
