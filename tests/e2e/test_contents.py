@@ -134,6 +134,30 @@ async def test_lists_are_answered_from_memory_and_only_use_connects(tmp_path: Pa
     assert started == ["1", "11"]
 
 
+async def test_a_prompt_is_found_though_its_server_has_only_listed_its_tools_so_far(tmp_path: Path) -> None:
+    servers = {"notes": offers(tmp_path, "notes", prompts=[GREETING], resources=[DOCUMENT])}
+    held, asked = tmp_path / "notes.json.held", tmp_path / "notes.json.asked"
+    held.touch()
+    described = []
+
+    with anyio.fail_after(60):
+        async with client_of(tmp_path, servers) as client, anyio.create_task_group() as tasks:
+
+            async def use() -> None:
+                described.append((await client.get_prompt("notes.greet", {"name": "Ada"})).description)
+                [content] = (await client.read_resource("notes://today")).contents
+                described.append(str(content.uri))
+
+            while not asked.exists():
+                await anyio.sleep(0.01)
+            assert (await client.list_prompts()).prompts == []
+            tasks.start_soon(use)
+            await client.call_tool("run", {"command": "1"})  # which comes after the prompt has been looked for
+            held.unlink()
+
+    assert described == ["filled", "notes://today"]
+
+
 @BOTH_ERAS
 async def test_a_use_passes_the_policy_as_one_by_code_does(tmp_path: Path, mode: str) -> None:
     one = offers(tmp_path, "one", prompts=[GREETING], resources=[DOCUMENT])

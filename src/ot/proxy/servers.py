@@ -251,6 +251,13 @@ class Servers:
             sorted(server.name for server in failed if concerns(self.pack_name(server.name))),
         )
 
+    async def catch_up_contents(self) -> None:
+        """Wait for whatever servers that are only being connected have, beside tools too."""
+        await self.catch_up_listing(lambda _: True)
+        async with anyio.create_task_group() as tasks:
+            for server in self._enabled():
+                tasks.start_soon(server.wait_for_lists)
+
     def _is_unready(self, server: ProxiedServer) -> bool:
         """True if its definitions are still to come: from the server itself, or from what is remembered of it."""
         pack = self._packs.get(server.name)

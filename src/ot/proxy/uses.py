@@ -84,7 +84,7 @@ async def _find(servers: Servers, name: str, kind: Kind) -> tuple[ProxiedServer,
     """Find the server that has something, and its own name for that; raises NotListedError or ToolChangedError."""
     for wait in (False, True):
         if wait:  # it may be that of a server which is only being connected
-            await servers.catch_up_listing(lambda _: True)
+            await servers.catch_up_contents()
         owned = _look_up(await servers.listed(), name, kind, servers)
         server = None if owned is None else servers.named(owned.server)
         if owned is not None and server is not None and server.offers("prompts" if kind == "prompt" else "resources"):

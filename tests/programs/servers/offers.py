@@ -4,11 +4,13 @@
 
 The file is JSON: `prompts`, `resources` and `templates` as they are listed, `contents` by address, `links` that a prompt
 and the tool `link` give. Each use is a line in `FILE.used`. The tool `change` adds a resource and a prompt and says so;
-`touch` says that a resource has changed.
+`touch` says that a resource has changed. While there is `FILE.held`, it lists no prompts; `FILE.asked` says that it was
+asked for them.
 """
 
 import json
 import sys
+import time
 from pathlib import Path
 
 from plain_server import Server, send, tool
@@ -52,6 +54,9 @@ class Offers(Server):
                 used.write(json.dumps([method, params], sort_keys=True) + "\n")
         match method:
             case "prompts/list":
+                Path(f"{self.file}.asked").touch()
+                while Path(f"{self.file}.held").exists():
+                    time.sleep(0.01)
                 added = [{"name": f"added_{number}"} for number, _ in enumerate(self.added)]
                 return {"prompts": [*self.said.get("prompts", []), *added]}
             case "resources/list":

@@ -62,6 +62,7 @@ class Connection:
         self.calls = CallsInFlight()
         self.closing = anyio.Event()  # no longer usable
         self.ended = anyio.Event()  # everything of it is closed
+        self.listed = anyio.Event()  # what it has beside tools has been listed, as far as it could be
         self.verdict = "was closed"
         self.describe_silence = transport.describe_silence  # says what is known if it was not ready in time
         self._plan = plan
@@ -124,12 +125,16 @@ class Connection:
                 self.verdict = self._transport.describe_end()
         finally:
             self.closing.set()
+            self.listed.set()
             self.ended.set()
 
     async def _keep(self, changed: Tell) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._follow_changes, changed)
-            self._note_stale(*self._beside_tools)  # which nobody has to wait for
+            if self._beside_tools:
+                self._note_stale(*self._beside_tools)  # only who looks for one of them waits for it
+            else:
+                self.listed.set()
             if self.offer.era == "sessionless" and self._changing:
                 tasks.start_soon(self._listen)
             tasks.start_soon(self._note_end)
@@ -159,6 +164,7 @@ class Connection:
             else:
                 self.offer = offer.with_lists(listed)
                 await changed(self)
+            self.listed.set()
             await anyio.sleep(_BETWEEN_REFRESHES)
 
     def _note_stale(self, *lists: str) -> None:
