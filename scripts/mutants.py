@@ -149,7 +149,11 @@ TESTED_BY = {
     "src/onetool/front/late_app.py": [*_FRONT, "tests/unit/onetool/test_stalls.py"],
     "src/onetool/front/pipes.py": [*_FRONT, "tests/e2e/test_batches.py", "tests/e2e/test_contents.py"],
     "src/onetool/front/offer.py": [*_FRONT, "tests/e2e/test_contents.py"],
-    "src/ot_kernel/values.py": ["tests/unit/ot_kernel/test_values.py", "tests/unit/ot_kernel/test_values_refused.py"],
+    "src/ot_kernel/values.py": [
+        "tests/unit/ot_kernel/test_values.py",
+        "tests/unit/ot_kernel/test_values_refused.py",
+        "tests/unit/ot_kernel/test_rows.py",
+    ],
 }
 
 RESULTS = ("killed", "explained", "survived")
@@ -262,6 +266,16 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("src/ot/run/kept_answers.py", "32 -> 33"): "a limit without meaning of its own",
     ("src/ot/journal/recorded.py", "1 -> 2"): "any number below those of calls",
     ("src/ot_kernel/values.py", "80 -> 81"): "how much an error shows of a long place",
+    ("src/ot_kernel/values.py", "1000 -> 1001"): "a limit without meaning of its own",
+    ("src/onetool/front/late_app.py", "passed > stall -> passed >= stall"): "no two times are the same",
+    (
+        "src/ot/run/outcome.py",
+        "return replace(outcome, not_kept=str(error)) -> return None",
+    ): "what has crossed can cross again: a guard against what nobody has thought of",
+    (
+        "src/ot/run/runs.py",
+        "run.outcome is None -> run.outcome is not None",
+    ): "only a server that ends leaves a run without an outcome, and never looks at it again",
 }
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,7 @@ from ot.kernel.messages import decode_argument
 from ot.tasks.large_values import is_large
 from ot.text.redaction import Redactor
 from ot.values import Rows, expanded, pack_column
-from ot_kernel.values import MANY, by_column, dumps, loads
+from ot_kernel.values import MANY, by_column, decode_fields, dumps, loads
 
 COLUMNS: dict[str, list[object]] = {
     "whole": [1, -(2**63), 2**63 - 1],
@@ -103,6 +104,18 @@ def test_long_lists_of_similar_rows_are_packed_and_come_back_as_they_were() -> N
             assert by_column(other) is other
     for other in ([{"$": 1}] * MANY, [*dicts, {**dicts[0], "other": 1}], [*dicts, dict.fromkeys(range(len(COLUMNS)))]):
         assert by_column(other) is other
+
+
+def test_arguments_are_built_and_those_that_are_rows_are_left_by_column() -> None:
+    rows = [{"number": number, "text": "a"} for number in range(MANY)]
+    arguments = {"rows": by_column(rows), "days": [date(2026, 1, 2)], "plain": 1}
+
+    built = decode_fields(json.loads(dumps(arguments)))
+
+    assert isinstance(built, dict)
+    assert isinstance(built["rows"], Rows)
+    assert {**built, "rows": built["rows"].to_list()} == {**arguments, "rows": rows}
+    assert decode_fields(json.loads(dumps({1: date(2026, 1, 2)}))) == {1: date(2026, 1, 2)}
 
 
 def test_names_in_another_order_make_no_other_rows() -> None:
