@@ -131,7 +131,9 @@ class ServerSettings(Section):
         60, "seconds until it must be ready; this time does not count towards other limits", layers="smaller"
     )
     listing_timeout: Seconds = setting(
-        10, "seconds that a listing waits for it, as long as nothing is known of its tools", layers="smaller"
+        10,
+        "seconds to wait for what it has not listed yet: tools in a listing, a prompt or a resource when it is used",
+        layers="smaller",
     )
     tools: ToolFilter = subsection(ToolFilter)
     offer: tuple[Literal["tools", "prompts", "resources"], ...] = setting(
