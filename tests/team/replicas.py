@@ -33,6 +33,7 @@ from tests.team.balancer import Balancer, open_balancer
 from tests.team.team_server import SESSIONLESS, text_of
 
 FIRST, SECOND = 0, 1
+RUNNING = re.compile(r"Run (r\w+) is still running")
 AWAY = re.compile(r"cannot be reached at the moment; ask again in (\d+) s")
 
 
@@ -118,13 +119,18 @@ class Team:
         return text_of(await self.run(command, at=at, person=person))
 
     async def last_text(self, command: str, *, at: int, person: str = "ada") -> str:
-        """Return the answer to a command that is neither to ask again in some seconds, nor that a run goes on."""
+        """Return the answer to a command that is neither to ask again in some seconds, nor that a run goes on.
+
+        A command whose run goes on is not given again, for it might do what it does twice: that run is waited for.
+        """
         with anyio.fail_after(WAIT):
             while True:
                 text = await self.text(command, at=at, person=person)
                 if (away := AWAY.search(text)) is not None:
                     await anyio.sleep(int(away[1]))
-                elif "is still running" not in text:
+                elif (going := RUNNING.search(text)) is not None:
+                    command = f"ot.wait(run={going[1]!r})"
+                else:
                     return text
 
     async def get(self, number: int, path: str) -> httpx2.Response:

@@ -21,11 +21,10 @@ from tests.packs.db.servers import RunningServer
 from tests.postgres import fresh_database
 from tests.proxied import program
 from tests.services.cable import Cable, lay_cable
-from tests.team.replicas import AWAY, FIRST, SECOND, Team, open_team
+from tests.team.replicas import AWAY, FIRST, RUNNING, SECOND, Team, open_team
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
 
-RUNNING = re.compile(r"Run (r\w+) is still running")
 TOKEN = re.compile(r"\b[0-9a-f]{16}\b")
 
 

@@ -38,7 +38,7 @@ from tests.task_client import TakesTasks
 from tests.team.as_one import compare
 from tests.team.kills import kill_often
 from tests.team.oidc.openid_provider import DASHBOARD_CLIENT, DASHBOARD_SECRET, OpenIdProvider
-from tests.team.replicas import AWAY, FIRST, SECOND, Team, begin, open_team
+from tests.team.replicas import AWAY, FIRST, RUNNING, SECOND, Team, begin, open_team
 from tests.team.team_server import HANDSHAKE, text_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("databases")]
@@ -56,7 +56,6 @@ CONFIG = {
     },
 }
 YES = ElicitResult(action="accept", content={"answer": "once"})
-RUNNING = re.compile(r"Run (r\w+) is still running")
 SHOWS = advertise("io.modelcontextprotocol/ui", {"mimeTypes": ["text/html;profile=mcp-app"]})
 
 

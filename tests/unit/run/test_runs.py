@@ -337,21 +337,23 @@ async def test_a_run_that_is_stopped_while_it_asks_leaves_no_question_behind(app
 
 
 async def test_a_run_that_was_stopped_says_so_to_whoever_waits_for_it(app: App) -> None:
-    run, text = await detach(app.runs, "print('begun')\nwhile True: pass")
-    await until(app.runs, run, "begun", shown=text)
+    run, text = await detach(app.runs, "print('printed')\nwhile True: pass")
+    await until(app.runs, run, "printed", shown=text)
     stopped = await app.runner.run(f"ot.stop(run={run!r})")
     later = await wait_for(app.runs, run)
     again = await app.runner.run(f"ot.stop(run={run!r})")
 
-    assert re.fullmatch(rf"begun\n\[Run {run} was stopped by ot.stop after \d+ s.( It was at line 2.)?\]", stopped.text)
+    assert re.fullmatch(
+        rf"printed\n\[Run {run} was stopped by ot.stop after \d+ s.( It was at line 2.)?\]", stopped.text
+    )
     assert not stopped.is_error
     assert later == Answer(stopped.text, is_error=True)
     assert "had ended before" in again.text
 
 
 async def test_a_run_that_was_stopped_says_how_to_go_on_from_what_it_did(app: App) -> None:
-    run, text = await detach(app.runs, "post.send(text='once')\nprint('begun')\nwhile True: pass")
-    await until(app.runs, run, "begun", shown=text)
+    run, text = await detach(app.runs, "post.send(text='once')\nprint('printed')\nwhile True: pass")
+    await until(app.runs, run, "printed", shown=text)
     stopped = await app.runs.stop(run, caller=Caller())
 
     assert f'ot.resume(run="{run}")' in stopped
