@@ -170,7 +170,7 @@ def start_writers(started: list[subprocess.Popen[bytes]], project: Path, code: s
         process.stdin.flush()
 
 
-def test_edits_of_two_processes_are_all_made(call: Caller, two_writers: list[subprocess.Popen[bytes]]) -> None:
+async def test_edits_of_two_processes_are_all_made(call: Caller, two_writers: list[subprocess.Popen[bytes]]) -> None:
     file = call.write("counts.txt", "a is 0.\nb is 0.\n")
 
     start_writers(two_writers, call.project, EDIT, 60)
@@ -180,7 +180,7 @@ def test_edits_of_two_processes_are_all_made(call: Caller, two_writers: list[sub
 
 
 @pytest.mark.long
-def test_two_processes_that_write_one_file_never_leave_half_of_it(
+async def test_two_processes_that_write_one_file_never_leave_half_of_it(
     call: Caller, two_writers: list[subprocess.Popen[bytes]]
 ) -> None:
     file = call.write("whole.txt", "a" * 300_000)

@@ -204,7 +204,7 @@ async def test_names_are_aliases_projects_and_tools(app: App) -> None:
     assert "Tools of odd: text" in await failure_of(app, "getattr(odd, 'texts')()")
 
 
-def test_a_modest_alias_gives_way_to_a_pack(app: App) -> None:
+async def test_a_modest_alias_gives_way_to_a_pack(app: App) -> None:
     aliases, shapes = {"odd": "demo.upper", "loud": "demo.upper"}, app.executor.shapes
     assert shapes is not None
 
