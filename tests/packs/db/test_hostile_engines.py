@@ -56,7 +56,9 @@ async def test_a_read_only_transaction_of_postgres_reads_files(shops: App, postg
         assert "root" in await connection.fetchval("SELECT pg_read_file('/etc/passwd')")
 
 
-async def test_a_read_only_transaction_of_mariadb_drops_tables_and_writes_files(shops: App, mariadb: RunningServer) -> None:
+async def test_a_read_only_transaction_of_mariadb_drops_tables_and_writes_files(
+    shops: App, mariadb: RunningServer
+) -> None:
     loot = mariadb.folder / "loot" / "naive"
     with mariadb_as_admin(mariadb) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE shop.victim (a INT)")
