@@ -158,6 +158,22 @@ async def test_a_prompt_is_found_though_its_server_has_only_listed_its_tools_so_
     assert described == ["filled", "notes://today"]
 
 
+async def test_a_server_that_never_lists_its_prompts_is_waited_for_only_so_long(tmp_path: Path) -> None:
+    (tmp_path / "mute.json.held").touch()
+    servers = {
+        "mute": offers(tmp_path, "mute", settings={"listing_timeout": 0.1}, prompts=[GREETING]),
+        "notes": offers(tmp_path, "notes", prompts=[GREETING]),
+    }
+
+    with anyio.fail_after(60):
+        async with client_of(tmp_path, servers, heard=2) as client:
+            filled = await client.get_prompt("notes.greet", {"name": "Ada"})
+            with pytest.raises(MCPError, match=r"No server lists the prompt 'mute\.greet'"):
+                await client.get_prompt("mute.greet", {"name": "Ada"})
+
+    assert filled.description == "filled"
+
+
 @BOTH_ERAS
 async def test_a_use_passes_the_policy_as_one_by_code_does(tmp_path: Path, mode: str) -> None:
     one = offers(tmp_path, "one", prompts=[GREETING], resources=[DOCUMENT])

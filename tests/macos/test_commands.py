@@ -11,7 +11,6 @@ import pytest
 
 from tests.availability import require_component
 from tests.e2e.processes import wait_until_gone
-from tests.longer import long_after
 from tests.macos.mac import Mac, configure
 from tests.macos.tree import make_tree
 from tests.models.terminal import in_terminal
@@ -56,9 +55,8 @@ def test_an_engine_that_is_missing_is_told_in_a_sentence(tmp_path: Path, engine:
     assert "Traceback" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "compiled", long_after(0, [False, True]), ids=["before it is compiled", "after it was compiled"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("compiled", [False, True], ids=["before it is compiled", "after it was compiled"])
 def test_a_broken_wasmtime_is_told_in_a_sentence_with_the_command_that_helps(tmp_path: Path, *, compiled: bool) -> None:
     require_component()
     broken = Mac(make_tree(tmp_path / "python"))

@@ -147,7 +147,7 @@ def play(arguments, folder, environ):
 
 
 def build_constructors():
-    """Have those of our dataclasses made here, which each program would do at their first use."""
+    """Build the constructors of our dataclasses once, instead of in each program at first use."""
     for kind in [thing for thing in gc.get_objects() if isinstance(thing, type)]:
         constructor = kind.__dict__.get("__init__")
         if getattr(constructor, "__qualname__", "") == "_late_init.<locals>.initialise":

@@ -152,7 +152,8 @@ def test_a_person_is_asked_where_two_commands_are_nearly_as_likely() -> None:
     assert choose(free, replace(command, unsure=True)).doubted == free.text
 
 
-@pytest.mark.parametrize("room", long_after(0, ROOMS), ids=lambda room: room.name)
+@pytest.mark.long
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
 async def test_commands_are_found_in_a_room_with_noise(host: IsolateHost, room: Room) -> None:
     heard = heard_in(room, speak("turn off the kitchen light", "flite-rms", pace=1.0), seed=1)
 

@@ -125,10 +125,12 @@ class ProxiedServer:
         raise self._unavailable("ends as soon as it is connected")
 
     async def wait_for_lists(self) -> None:
-        """Wait until a connection has listed what it has beside tools, up to `listing_timeout`."""
-        if self._connection is not None:
+        """Wait for what a connection lists beside tools, up to `listing_timeout`, and in vain only once."""
+        connection = self._connection
+        if connection is not None:
             with anyio.move_on_after(self.settings.listing_timeout):
-                await self._connection.listed.wait()
+                await connection.listed.wait()
+            connection.listed.set()
 
     async def probe(self, timeout: float) -> None:
         """Spend at most `timeout` seconds on finding out if it is there."""

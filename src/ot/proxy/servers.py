@@ -252,7 +252,7 @@ class Servers:
         )
 
     async def catch_up_contents(self) -> None:
-        """Wait for whatever servers that are only being connected have, beside tools too."""
+        """Wait for servers that are still connecting, and for what they list beside tools."""
         await self.catch_up_listing(lambda _: True)
         async with anyio.create_task_group() as tasks:
             for server in self._enabled():

@@ -179,7 +179,6 @@ async def test_edits_of_two_processes_are_all_made(call: Caller, two_writers: li
     assert file.read_text() == "a is 60.\nb is 60.\n"
 
 
-@pytest.mark.long
 async def test_two_processes_that_write_one_file_never_leave_half_of_it(
     call: Caller, two_writers: list[subprocess.Popen[bytes]]
 ) -> None:

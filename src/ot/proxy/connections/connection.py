@@ -62,7 +62,7 @@ class Connection:
         self.calls = CallsInFlight()
         self.closing = anyio.Event()  # no longer usable
         self.ended = anyio.Event()  # everything of it is closed
-        self.listed = anyio.Event()  # what it has beside tools has been listed, as far as it could be
+        self.listed = anyio.Event()  # what it has beside tools, as far as it could be; or was waited for long enough
         self.verdict = "was closed"
         self.describe_silence = transport.describe_silence  # says what is known if it was not ready in time
         self._plan = plan
