@@ -158,6 +158,22 @@ async def test_a_prompt_is_found_though_its_server_has_only_listed_its_tools_so_
     assert described == ["filled", "notes://today"]
 
 
+async def test_a_prompt_is_found_though_only_tools_of_its_server_are_remembered(tmp_path: Path) -> None:
+    servers = {"notes": offers(tmp_path, "notes", prompts=[GREETING])}
+    held, asked = tmp_path / "notes.json.held", tmp_path / "notes.json.asked"
+    held.touch()
+
+    with anyio.fail_after(60):
+        async with client_of(tmp_path, servers):
+            while not asked.exists():
+                await anyio.sleep(0.01)
+        held.unlink()
+        async with client_of(tmp_path, servers) as client:
+            filled = await client.get_prompt("notes.greet", {"name": "Ada"})
+
+    assert filled.description == "filled"
+
+
 async def test_a_server_that_never_lists_its_prompts_is_waited_for_only_so_long(tmp_path: Path) -> None:
     (tmp_path / "mute.json.held").touch()
     servers = {

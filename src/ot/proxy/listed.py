@@ -121,8 +121,7 @@ class Listed:
                 own = self._spaces.get(template) == server.name
                 shown = template if own else _below(server.name, template)
                 self.templates.append({**_cleaned(item), "uriTemplate": shown})
-        heard = (("prompts", offer.prompts), ("resources", offer.resources))
-        self.complete &= not any(part in server.settings.offer and items is None for part, items in heard)
+        self.complete &= server.heard
 
 
 def list_contents(servers: Sequence[ProxiedServer]) -> Listed:

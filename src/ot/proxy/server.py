@@ -54,6 +54,7 @@ class ProxiedServer:
     _older: bool = False
     _retired: bool = False
     last_failure: ConnectFailedError | None = None
+    outwaited: ConnectAttempt | None = None  # an attempt to connect that took longer than one waits for a list
 
     def __post_init__(self) -> None:
         self.memory = ServerMemory(self.name, self.settings, self._host.records)
@@ -80,6 +81,15 @@ class ProxiedServer:
         """The last failure, as long as nothing has gone right since."""
         failure = self.last_failure
         return "" if failure is None or self.state == "connected" else f"it {failure.reason}"
+
+    @property
+    def heard(self) -> bool:
+        """True if it has listed everything that it offers, also if that was earlier."""
+        found = self.memory.recall()
+        if found is None:
+            return False
+        resources = found.resources is not None or not self.offers("resources")
+        return resources and (found.prompts is not None or not self.offers("prompts"))
 
     @property
     def due(self) -> bool:
@@ -125,12 +135,20 @@ class ProxiedServer:
         raise self._unavailable("ends as soon as it is connected")
 
     async def wait_for_lists(self) -> None:
-        """Wait for what a connection lists beside tools, up to `listing_timeout`, and in vain only once."""
-        connection = self._connection
-        if connection is not None:
-            with anyio.move_on_after(self.settings.listing_timeout):
-                await connection.listed.wait()
-            connection.listed.set()
+        """Wait for what it lists beside tools, up to `listing_timeout`, and in vain only once.
+
+        It is connected for that if it has never listed it.
+        """
+        attempt = None if self.heard or self.error else self.connect_soon()
+        with anyio.move_on_after(self.settings.listing_timeout) as scope:
+            if attempt is not None and attempt is not self.outwaited:
+                await attempt.wait(None)
+            if self._connection is not None:
+                await self._connection.listed.wait()
+        if self._connection is not None:
+            self._connection.listed.set()
+        elif scope.cancelled_caught:
+            self.outwaited = attempt
 
     async def probe(self, timeout: float) -> None:
         """Spend at most `timeout` seconds on finding out if it is there."""

@@ -28,7 +28,7 @@ from ot.tasks.owned_tasks import open_background_tasks
 if TYPE_CHECKING:
     from ot.proxy.definitions.pins import Offer
     from ot.proxy.host import ProxyHost
-    from ot.proxy.late_parts import Acceptance, BuiltPack, ConnectAttempt, Listed, ProxiedServer, ServerStatus
+    from ot.proxy.late_parts import Acceptance, BuiltPack, Listed, ProxiedServer, ServerStatus
 
     MadeOf = list[tuple[ProxiedServer, Offer | None, tuple[int, ...]]]
 
@@ -59,7 +59,6 @@ class Servers:
         self._prepared: dict[str, tuple[PackDefinition, BuiltPack]] = {}  # definitions that nobody has looked at yet
         self._problems: dict[str, list[PackLoadError]] = {}
         self._listed: tuple[MadeOf, Listed] | None = None  # with what it was made of
-        self._outwaited: dict[str, ConnectAttempt] = {}  # attempts to connect that took longer than a listing waits
 
     def show(self, settings: Mapping[str, ServerSettings]) -> None:
         """Take over the configured servers with what is known about them; none is connected."""
@@ -239,11 +238,12 @@ class Servers:
                 server.connect_soon()
         coming = [server for server in unready if _is_coming(server) and concerns(self.pack_name(server.name))]
         # No listing has waited for it in vain: listings in a loop wait once.
-        coming = [server for server in coming if self._outwaited.get(server.name) is not server.connect_soon()]
+        coming = [server for server in coming if server.outwaited is not server.connect_soon()]
         if coming:
             await _wait_for({server: server.settings.listing_timeout for server in coming})
             await self._prepare(coming)
-            self._outwaited |= {server.name: server.connect_soon() for server in coming if _is_coming(server)}
+            for server in filter(_is_coming, coming):
+                server.outwaited = server.connect_soon()
         unknown = [server for server in self._enabled() if not server.memory.known]
         failed = [each for each in unknown if each.state == "disconnected" and each.error]
         return Unlisted(
@@ -252,7 +252,7 @@ class Servers:
         )
 
     async def catch_up_contents(self) -> None:
-        """Wait for servers that are still connecting, and for what they list beside tools."""
+        """Wait for what servers list beside tools; those that have never listed it are connected."""
         await self.catch_up_listing(lambda _: True)
         async with anyio.create_task_group() as tasks:
             for server in self._enabled():

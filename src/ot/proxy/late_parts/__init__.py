@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mcp_core.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from ot.proxy.connections.connect_attempt import ConnectAttempt
     from ot.proxy.definitions.acceptance import Acceptance
     from ot.proxy.listed import Listed, list_contents, list_left_out
     from ot.proxy.packs import BuiltPack, build_pack
