@@ -49,6 +49,7 @@ class Asks(Server):
     numbers = itertools.count(1)
 
     claims = None  # of the handshake
+    later = []  # what came while it waited for answers
 
     def tools(self):
         return [tool(name) for name in (*ASKED, "log", "claims", "flood")]
@@ -92,10 +93,8 @@ class Asks(Server):
         method, params = ASKED[name]
         number = f"asked-{next(self.numbers)}"
         send({"id": number, "method": method, **({"params": params} if params else {})})
-        while True:
-            message = json.loads(sys.stdin.readline())
-            if message.get("id") == number:
-                return text(json.dumps(message.get("result", message.get("error"))))
+        [answer] = self.answers_to([number])
+        return text(json.dumps(answer))
 
     def flood(self):
         """Ask many times at once, and return the answers in the order of the questions."""
@@ -103,11 +102,23 @@ class Asks(Server):
         asked = [f"flood-{next(self.numbers)}" for _ in range(MANY)]
         for place, number in enumerate(asked):
             send({"id": number, "method": method, "params": {**params, "message": f"Delete file {place}?"}})
+        return self.answers_to(asked)
+
+    def answers_to(self, asked):
+        """Wait for what we have asked; whatever else comes meanwhile is done afterwards."""
         answers = {}
-        while len(answers) < MANY:
+        while len(answers) < len(asked):
             message = json.loads(sys.stdin.readline())
-            answers[message["id"]] = message.get("result", message.get("error"))
+            if message.get("id") in asked:
+                answers[message["id"]] = message.get("result", message.get("error"))
+            else:
+                self.later.append(message)
         return [answers[number] for number in asked]
+
+    def handle(self, message):
+        super().handle(message)
+        while self.later:
+            super().handle(self.later.pop(0))
 
 
 class AsksInAnswers(Asks):
