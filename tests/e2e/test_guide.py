@@ -163,14 +163,13 @@ def test_every_line_is_json_rpc_whatever_was_sent_and_the_log_is_on_stderr(
 
     assert raw.stdout is not None
     lines: list[bytes] = []
-    while not lines or json.loads(lines[-1]).get("id") != 5:
+    while not {0, 1, 2, 3, 4, 5} <= {json.loads(line).get("id") for line in lines}:
         lines.append(raw.stdout.readline())
     rest, log = raw.communicate(timeout=WAIT)
 
     record = tmp_path / "stdout"
     record.write_bytes(b"".join(lines) + rest)
-    answered = {message.get("id") for message in read_lines(record)}
-    assert answered >= {0, 1, 2, 3, 4, 5}
+    read_lines(record)
     assert raw.returncode == 0
     assert b"Tool called: list_categories" in log
 
