@@ -89,6 +89,6 @@ async def test_a_token_is_redeemed_once_however_many_replicas_want_it(database: 
             assert replica.stdin is not None
             replica.stdin.close()
 
-    issued = httpx2.get(url.replace("/mcp", "/issued")).json()
+    issued = httpx2.get(url.replace("/mcp", "/issued"), timeout=60).json()
     assert (issued["spent"], issued["logins"]) == (0, 1)
     assert issued["refresh"] >= 1

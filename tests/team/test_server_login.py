@@ -36,7 +36,7 @@ def begin(browser: httpx2.Client) -> str:
     page = browser.post("/servers/web/login", data={"form_token": html.unescape(found[1])})
     address = re.search(r'href="(http[^"]+/authorize[^"]*)"', page.text)
     assert address is not None, page.text
-    back: str = httpx2.get(html.unescape(address[1])).headers["location"]
+    back: str = httpx2.get(html.unescape(address[1]), timeout=60).headers["location"]
     return back
 
 

@@ -16,10 +16,14 @@ class Pauses:
 
     def __init__(self, resume: Callable[[], None]) -> None:
         self.failures = 0  # in a row
-        self.reason = ""  # of the pause that there is
+        self.reason = ""  # of the last pause, as long as nothing has succeeded since
         self._resume = resume
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def pausing(self) -> bool:
+        return self._timer is not None
 
     def count_failure(self) -> bool:
         """Count one more; True if there were too many to try again at once."""
@@ -36,13 +40,14 @@ class Pauses:
     def forget_failures(self) -> None:
         """End a pause, and the counting: something has succeeded."""
         self.failures = 0
+        self.reason = ""
         self.lift()
 
     def lift(self) -> None:
         """End a pause without trying anything."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer, self.reason = None, ""
+        self._timer = None
 
     def _end(self) -> None:
         self.lift()

@@ -220,7 +220,7 @@ class KernelSupply:
             self._refill_timer.cancel()
             self._refill_timer = None
         wanted = self._warm + len(self._line.runs) - len(self._ready) - self._asked
-        if wanted > 0 and not self._closing and self._refused is None and not self._pauses.reason:
+        if wanted > 0 and not self._closing and self._refused is None and not self._pauses.pausing:
             self._asked += wanted
             try:
                 self._link.ask_for_kernels(wanted, self._unused)

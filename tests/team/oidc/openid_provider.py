@@ -59,7 +59,7 @@ class OpenIdProvider:
 
     def login(self, url: str, name: str) -> str:
         """Begin at the address of an authorization request, log in, and return where that leads back to."""
-        with httpx2.Client() as browser:
+        with httpx2.Client(timeout=60) as browser:
             for _ in range(_MOST_REDIRECTS):
                 answer = browser.get(url)
                 if answer.status_code == 200:  # its form

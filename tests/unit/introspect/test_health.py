@@ -96,7 +96,7 @@ async def test_the_state_of_every_worker(tmp_path: Path) -> None:
 async def test_calls_that_still_run_though_cancelled_are_counted(tmp_path: Path) -> None:
     async with open_engine(tmp_path, config="packs: {demo: {timeout: 0.05}}") as app:
         with pytest.raises(ToolTimeoutError):
-            await app.executor.call("demo.busy", {"seconds": 3})
+            await app.executor.call("demo.busy", {"seconds": 30})
 
         assert (await health(app))["running_late"] == 1
 

@@ -17,7 +17,7 @@ import pytest
 from ot.config.models import ExecutionSettings
 from ot.errors import SandboxError
 from ot.kernel.kernel import Kernel
-from ot.kernel.pauses import MAX_RESTARTS
+from ot.kernel.pauses import MAX_RESTARTS, Pauses
 from ot.kernel.supply import KernelSupply, open_supply
 from ot.kernel.zygote_process import KernelSettings, ZygoteProcess, launch_zygote
 from ot_confinement import Allowance
@@ -70,6 +70,17 @@ async def test_a_run_waits_for_the_zygote_that_has_died_again_and_again(supply: 
 
     assert (await run(supply, "1 + 1")).value == 2
     assert zygote_of(supply) != before
+
+
+async def test_why_there_was_a_pause_is_known_until_something_succeeds() -> None:
+    ended = anyio.Event()
+    pauses = Pauses(ended.set)
+    pauses.begin("kernels keep ending")
+    await ended.wait()
+
+    assert (pauses.pausing, pauses.reason) == (False, "kernels keep ending")
+    pauses.forget_failures()
+    assert pauses.reason == ""
 
 
 async def test_a_supply_can_be_closed_in_a_pause() -> None:

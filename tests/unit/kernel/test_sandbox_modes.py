@@ -294,8 +294,8 @@ async def test_on_the_engine_wasm_a_single_file_is_refused_by_name(tmp_path: Pat
 
 
 async def test_kernels_that_never_get_ready_refuse_runs_with_what_they_said(tmp_path: Path) -> None:
-    reason = "no kernel was ready after 2 s; kernels keep ending before they are ready; MemoryError: no room to live"
-    async with other_system("stillborn", tmp_path, patience=2) as supply:
+    reason = "no kernel was ready after 4 s; kernels keep ending before they are ready; MemoryError: no room to live"
+    async with other_system("stillborn", tmp_path, patience=4) as supply:
         with pytest.raises(KernelStartError, match=reason):
             await run(supply, "1")
 

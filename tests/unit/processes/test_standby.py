@@ -79,7 +79,8 @@ async def test_a_program_outlives_a_standby_that_is_not_needed_any_more() -> Non
     assert (done.status, done.output) == (0, b"done\n")
 
 
-async def test_one_that_was_killed_is_replaced_and_programs_go_on() -> None:
+async def test_one_that_was_killed_is_replaced_and_programs_go_on(tmp_path: Path) -> None:
+    waiting = "until [ -e go ]; do sleep 0.01; done; echo done"
     async with Standby() as standby:
         await run(standby, "true")
         killed = standby.pid
@@ -87,7 +88,7 @@ async def test_one_that_was_killed_is_replaced_and_programs_go_on() -> None:
         finished: list[Finished] = []
 
         async def work() -> None:
-            finished.append(await run(standby, "sh", "-c", "sleep 0.3; echo done", PATH=os.environ["PATH"]))
+            finished.append(await run(standby, "sh", "-c", waiting, cwd=tmp_path, PATH=os.environ["PATH"]))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(work)
@@ -96,6 +97,7 @@ async def test_one_that_was_killed_is_replaced_and_programs_go_on() -> None:
             await wait_until(lambda: not alive(killed))
             assert (await run(standby, "true")).status == 0
             assert standby.pid not in (None, killed)
+            (tmp_path / "go").touch()
 
     assert [done.output for done in finished] == [b"done\n"]
 

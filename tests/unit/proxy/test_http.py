@@ -175,10 +175,10 @@ class Issued:
 
     def __init__(self, url: str) -> None:
         self._url = url.replace("/mcp", "/issued")
-        self._before = httpx2.get(self._url).json()
+        self._before = httpx2.get(self._url, timeout=60).json()
 
     def __getitem__(self, kind: str) -> int:
-        found: int = httpx2.get(self._url).json()[kind] - self._before[kind]
+        found: int = httpx2.get(self._url, timeout=60).json()[kind] - self._before[kind]
         return found
 
 
@@ -266,7 +266,7 @@ async def test_a_token_that_another_server_got_is_used_where_ours_is_refused(add
         async with open_proxied(tmp_path, settings) as second:
             await second.call("web.echo", text="in")
             spent = {"grant_type": "refresh_token", "refresh_token": "no", "resource": url}
-            httpx2.post(url.replace("/mcp", "/oauth/tokens"), data=spent)
+            httpx2.post(url.replace("/mcp", "/oauth/tokens"), data=spent, timeout=60)
             await connect_as(second, Browser())
             assert await first.call("web.echo", text="again") == "again"
 

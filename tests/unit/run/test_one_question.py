@@ -256,7 +256,10 @@ async def test_equal_calls_at_once_pass_as_often_as_they_are_listed(desk: Desk, 
         ot.parallel([attempt] * count)
         """
     )
-    assert len(desk.asked) == 2
+    assert len(desk.asked) in (
+        2,
+        3,
+    )  # about the other two together, or about each, if it comes once the first was refused
     assert len(desk.lines) == 3
 
 
