@@ -78,6 +78,8 @@ class PathUndoer:
         try:
             if change.facts[KIND_OF_CHANGE] == MOVE:
                 self._look_at_move(step)
+            elif _is_as_before(change.facts):
+                step.done = True
             else:
                 self._look_at_path(step)
         except PathError as error:
@@ -308,6 +310,11 @@ class PathUndoer:
 
 def _is_below(path: str, above: str) -> bool:
     return path == above or path.startswith(f"{above}/")
+
+
+def _is_as_before(facts: JsonObject) -> bool:
+    """True if what was about to change did not."""
+    return NOW in facts and facts[NOW] == facts[WAS] and BEFORE not in facts
 
 
 def _is_as_left(found: Mark, facts: JsonObject) -> bool:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mcp_core.json_types import Json
 from ot.errors import CallError, RunNotUndoableError
 from ot.files.changes import MOST_READ, note_change, note_move
+from ot.files.noted_files import note_files, note_results
 from tests.packs.undo.workbench import Workbench
 from tests.properties import unhurried
 
@@ -126,6 +127,21 @@ def test_what_others_have_changed_since_stays(changes: list[tuple[object, ...]],
         if not left:
             strange = {found[-1] for path, found in bench.tree().items() if found != before.get(path)}
             assert strange <= {content.encode() for content in written.values()}  # also in a folder that moves back
+
+
+def test_what_was_about_to_change_and_did_not_is_left_alone(bench: Workbench) -> None:
+    for name in ("a", "b"):
+        (bench.project / name).write_text(name)
+    (bench.project / "d").mkdir()
+    (bench.project / "l").symlink_to("d")
+    with bench.run("r1"):
+        notes = note_files(bench.files, bench.project, ["a", "l/f"])  # git may stop before it has written them
+        bench.write("b", "changed")
+        note_results(bench.files, bench.project, notes)
+    (bench.project / "a").write_text("by hand")
+
+    assert bench.undo("r1", by="u1") == {}
+    assert [(bench.project / name).read_text() for name in ("a", "b")] == ["by hand", "b"]
 
 
 def test_a_file_that_has_changed_is_left_and_the_difference_is_shown(bench: Workbench) -> None:

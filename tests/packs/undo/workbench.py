@@ -119,7 +119,7 @@ class Workbench:
     def become(self, path: str, kind: str, mode: int) -> None:
         """Put something in the place of all that is there, as git does."""
         place = self.project / path
-        if not place.parent.is_dir() or self.project not in (place.parent.resolve(), *place.parent.resolve().parents):
+        if not place.parent.is_dir() or place.parent.resolve() != place.parent:  # git follows no link
             return
         below = [*place.rglob("*")] if place.is_dir() and not place.is_symlink() else []
         made = [place / "g"] if kind == "folder" else []
