@@ -45,6 +45,10 @@ class _Question:
         self.failure: ConsentError | None = None
         self.abandoned = False  # by the call that asked for all of them: another one must ask
 
+    def open_for(self, caller: Caller) -> list[Subject]:
+        """Return the calls to which nobody has agreed."""
+        return [each for each in self.subjects if _agreed(each, caller) is None]
+
     def word_on(self, subject: Subject) -> Choice | None:
         if self.some is not None:
             return Choice.ONCE if any(each is subject for each in self.some) else None
@@ -108,8 +112,9 @@ class Consent:
         try:
             async with desk.lock:
                 await anyio.sleep(GATHERING)
-                del desk.gathering[own]
-                await self._settle(question, caller)
+                foreseen = None if own or not question.open_for(caller) else await _look_ahead(caller)
+                del desk.gathering[own]  # calls that came meanwhile are among those that were foreseen
+                await self._settle(question, foreseen, caller)
         except ConsentError as error:
             question.failure = error
         except BaseException:
@@ -121,14 +126,14 @@ class Consent:
             question.settled.set()
         return question
 
-    async def _settle(self, question: _Question, caller: Caller) -> None:
-        open_ones = [each for each in question.subjects if _agreed(each, caller) is None]
+    async def _settle(self, question: _Question, foreseen: Preview | None, caller: Caller) -> None:
+        open_ones = question.open_for(caller)
         if not open_ones:  # the question before this one was answered for all of them
             question.choice = Choice.ONCE
             return
         if caller.ask is None:
             raise ConsentError(open_ones[0].tool, NOBODY_THERE, open_ones[0].reason)
-        foreseen, later, more = (None, [], 0) if open_ones[0].question else await self._look_ahead(open_ones, caller)
+        later, more = ([], 0) if foreseen is None else await _find_later(foreseen, open_ones, caller)
         shown = [*open_ones, *later]
         with ot.execution.FilesBeside(self._folder) as beside:
             try:
@@ -153,22 +158,6 @@ class Consent:
             given = ot.execution.AnswerToList(later, agreed, marked, self._project, strays=_others_begun(open_ones))
             await anyio.to_thread.run_sync(foreseen.agree, caller.run_memory, given)
 
-    async def _look_ahead(
-        self, open_ones: Sequence[Subject], caller: Caller
-    ) -> tuple[Preview | None, list[Subject], int]:
-        """Find out what the run is going to do; return what to ask about it now, and the number of calls for later."""
-        memory = caller.run_memory
-        if memory is None or memory.ahead is None:
-            return None, [], 0
-        foreseen = cast("Preview | None", await memory.ahead())
-        if foreseen is None:
-            memory.ahead = None  # nor would it be found out the next time
-            return None, [], 0
-        await anyio.to_thread.run_sync(foreseen.meet, open_ones)
-        later = [each for each in foreseen.to_ask() if _agreed(each, caller) is None]
-        room = MOST_TICKED - len(open_ones)
-        return foreseen, later[:room], max(0, len(later) - room)
-
     def _prepare(
         self, subjects: Sequence[Subject], more: int, beside: FilesBeside
     ) -> tuple[MarkedFiles, str, tuple[str, ...]]:
@@ -177,6 +166,25 @@ class Consent:
         marked = MarkedFiles(chain.from_iterable(files), (place for each in subjects for place in each.places))
         worded, one_by_one = ot.execution.QuestionText(self._redactor), 1 < len(subjects) <= MOST_TICKED
         return marked, worded.word(subjects, more, beside), worded.word_in_short(subjects) if one_by_one else ()
+
+
+async def _look_ahead(caller: Caller) -> Preview | None:
+    """Find out what the run is going to do; None where that cannot be done."""
+    memory = caller.run_memory
+    if memory is None or memory.ahead is None:
+        return None
+    foreseen = cast("Preview | None", await memory.ahead())
+    if foreseen is None:
+        memory.ahead = None  # nor would it be found out the next time
+    return foreseen
+
+
+async def _find_later(foreseen: Preview, open_ones: Sequence[Subject], caller: Caller) -> tuple[list[Subject], int]:
+    """Return what to ask about beside calls that wait, and the number of calls for later."""
+    await anyio.to_thread.run_sync(foreseen.meet, open_ones)
+    later = [each for each in foreseen.to_ask() if _agreed(each, caller) is None]
+    room = MOST_TICKED - len(open_ones)
+    return later[:room], max(0, len(later) - room)
 
 
 def _choices(shown: Sequence[Subject], calls: tuple[str, ...], caller: Caller) -> Sequence[Choice]:

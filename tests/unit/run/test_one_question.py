@@ -263,6 +263,20 @@ async def test_equal_calls_at_once_pass_as_often_as_they_are_listed(desk: Desk, 
     assert len(desk.lines) == 3
 
 
+async def test_calls_that_come_while_the_run_is_looked_ahead_are_in_the_question(desk: Desk) -> None:
+    await desk.run(
+        """
+        import time
+        def late():
+            time.sleep(0.2)  # for so long calls are not gathered, and it takes longer to look ahead
+            ledger.note(value="late")
+        ot.parallel([lambda: ledger.note(value="soon"), late])
+        """
+    )
+    assert len(desk.asked) == 1
+    assert len(desk.lines) == 2
+
+
 async def test_results_are_named_by_what_the_question_shows(desk: Desk) -> None:
     await desk.run(
         """
