@@ -113,7 +113,7 @@ class Consent:
             async with desk.lock:
                 await anyio.sleep(GATHERING)
                 foreseen = None if own or not question.open_for(caller) else await _look_ahead(caller)
-                del desk.gathering[own]  # calls that came meanwhile are among those that were foreseen
+                del desk.gathering[own]  # calls that came meanwhile are in this question too
                 await self._settle(question, foreseen, caller)
         except ConsentError as error:
             question.failure = error
